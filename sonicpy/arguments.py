@@ -8,11 +8,14 @@ from collections.abc import Sequence
 from typing import Any, SupportsIndex
 
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import index_of, plain_str, shown
+from sonicpy.ids import index_of, is_object_name, plain_str, shown
 from sonicpy.langcodes import LANG_CODES, language_code
 
 NUMBER_MAX = 2**32 - 1
 """The largest number of objects or words that a bucket can hold. Larger limits and offsets are reduced to it."""
+
+OWNER_MAX = 1_000
+"""The most characters of the name of the source of a mirror."""
 
 LANGUAGES = (
     "a language of sonicpy.langcodes as ISO 639-1, ISO 639-3 or BCP 47 (en, eng, en-GB), none for no language, and "
@@ -125,3 +128,11 @@ def not_unicode(argument: str, error: UnicodeEncodeError) -> InvalidArgument:
     """Return the error for a text, the argument `argument`, that UTF-8 cannot encode."""
     reason = f"{argument} is not Unicode: character {error.start} is a lone surrogate"
     return InvalidArgument(reason, "invalid_format", f"the {reason}")
+
+
+def check_source(owner: Any, prefix: Any) -> None:
+    """Raise InvalidArgument unless a mirror may have this owner and this beginning of names."""
+    if not isinstance(owner, str) or not 0 < len(owner) <= OWNER_MAX or owner.isspace() or not owner.isprintable():
+        raise InvalidArgument(f"owner is {shown(owner)}; allowed are 1 to {OWNER_MAX} printable characters")
+    if text_of("prefix", prefix) and not is_object_name(prefix):
+        raise InvalidArgument(f"prefix is {shown(prefix)}; allowed is the beginning of a name, such as 'shop:'")

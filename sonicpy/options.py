@@ -305,6 +305,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     ),
     "TAG": (TAGS, VALUES),
     "FLUSH": (FILTER,),
+    "CLAIM": (PREFIX._replace(sentence="only the objects whose names begin with it"),),
     "FACETS": (
         PAGE._replace(sentence="at most this many tags of each beginning"),
         LANG,

@@ -89,6 +89,7 @@ class Term:
         weight: its weight in a score; None: the ranking has no scores, or the word was left out.
         alternates: the words that the query looked for in its place.
         exact_only: the reason why there are no alternates; None: there may be some.
+        field: the named text in which alone it is searched, as in `title:word`; None: it is searched as the others.
     """
 
     word: str
@@ -99,6 +100,7 @@ class Term:
     weight: float | None
     alternates: tuple[Alternate, ...]
     exact_only: str | None
+    field: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +214,9 @@ class Explanation:
         shown = asdict(self) | {"advice": self.advice}
         if not self.notes:
             del shown["notes"]
+        for term in shown["terms"]:
+            if term["field"] is None:
+                del term["field"]
         for hit in shown["hits"]:
             if hit["meaning"] is None:  # older clients read it, too
                 del hit["meaning"], hit["likeness"]
@@ -332,8 +337,9 @@ def _advice_on_words(explained: Explanation) -> Iterator[str]:
             continue
         if not term.objects and not term.alternates:
             must = ", and an object must hold it" if term.role == "required" else ""
-            reason = f"; {term.exact_only}" if term.exact_only and not explained.fields else ""
-            inside = f" in the field {' or '.join(explained.fields)}" if explained.fields else ""
+            fields = explained.fields if term.field is None else (term.field,)
+            reason = f"; {term.exact_only}" if term.exact_only and not fields else ""
+            inside = f" in the field {' or '.join(fields)}" if fields else ""
             yield f"No object holds {shortened(term.word)!r}{inside}{must}{reason}."
         elif term.kept < term.objects:
             yield (

@@ -291,6 +291,21 @@ class SetSynonyms(NamedTuple):
     add: bool = False
 
 
+class Claim(NamedTuple):
+    """Note the source that a bucket, or a part of it, is the mirror of."""
+
+    collection: str
+    bucket: str
+    owner: str
+    prefix: str = ""
+    """The beginning of the names of the mirror's objects."""
+
+    @property
+    def meant(self) -> str:
+        """The owner as its sender meant it; see `Upsert.meant`."""
+        return _unescaped(self.owner)
+
+
 class Trigger(NamedTuple):
     """Start maintenance: `action` is a key of ACTIONS, `argument` the path for backup and restore."""
 
@@ -361,6 +376,7 @@ Command = (
     | Similar
     | Synonyms
     | SetSynonyms
+    | Claim
 )
 """The commands that a session leaves to the server."""
 

@@ -348,6 +348,7 @@ ROWS = (
     _row("FLUSHO", INGEST, OBJECT, commands.FlushO),
     _row("FLUSHV", INGEST, f"{BUCKET} [<column>]?", commands.FlushV, optional_words=1, is_ours=True),
     _row("FLUSH", INGEST, BUCKET, commands.FlushPassing, is_ours=True),
+    _row("CLAIM", INGEST, f'{BUCKET} "<owner>"', commands.Claim, is_ours=True),
     Syntax("SYNONYMS", INGEST, SYNONYMS, _synonyms, 1, 1, has_texts=True, is_ours=True),
     Syntax("TRIGGER", CONTROL, "TRIGGER [<action>]? [<data>]?", _trigger, optional_words=ANY_NUMBER),
     Syntax("INFO", CONTROL, "INFO", _always(commands.Info())),

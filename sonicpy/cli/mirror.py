@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.check:
             raise ConfigError("flag --check reads the folder of an index, also beside its server: give --data or -c.")
         with open_server(url) as client:
-            return _passes(arguments, ServerTarget(client, _columns(arguments)))
+            return _passes(arguments, ServerTarget(client, _columns(arguments), _owner(arguments)))
     purpose = Purpose.READ if arguments.check else Purpose.CREATE
     with open_folder(load_settings(arguments).config, purpose) as index:
         if arguments.check:
@@ -123,8 +123,9 @@ def _pass(arguments: argparse.Namespace, target: MirrorTarget) -> int:
         reading = _reading(arguments, source, arguments.watermark, since)
         with PassProgress(arguments, source.count(since), target) as note:
             report = target.take(iter(reading), whole=since is None, progress=note)
-    if since is not None:
-        report.gone = target.erase(filter(None, (_name(arguments.prefix, one) for one in reading.deleted)))
+            if since is not None:
+                deleted = filter(None, (_name(arguments.prefix, one) for one in reading.deleted))
+                report.gone = target.erase(deleted, lambda: note(report.rows))
     if arguments.watermark is not None and reading.greatest is not None:
         target.note_watermark(reading.greatest)
     _report(arguments, report, time.monotonic() - began)
@@ -417,7 +418,8 @@ class PassProgress:
 
     def _note(self, rows: int) -> None:
         changed = self._target.changed
-        self._bar.advance(rows, rows - self._done, "" if changed is None else f", {changed} changed")
+        more = "" if changed is None else f", {changed} changed"
+        self._bar.advance(rows, rows - self._done, f"{more}, {self._target.gone} gone")
         self._done = rows
 
 

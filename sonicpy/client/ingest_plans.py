@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sonicpy.api.counted import need_no
-from sonicpy.arguments import language_of, nothing_to_tag, text_of
+from sonicpy.arguments import check_source, language_of, nothing_to_tag, text_of
 from sonicpy.channel.commands import Mode
+from sonicpy.channel.quoting import quoted
 from sonicpy.client.conversation import AnswerKind
 from sonicpy.client.exchange import CallPlan, Exchange
 from sonicpy.client.lines import (
@@ -108,6 +109,14 @@ def flush(collection: str, bucket: str | None, object: ObjectName | None, filter
     if object is None:
         return number("FLUSHB", collection, bucket, changes=True)
     return number("FLUSHO", collection, bucket, object, changes=True)
+
+
+def claim(collection: str, bucket: str, owner: str, prefix: str) -> CallPlan[None]:
+    """Plan CLAIM; the arguments are those of `Client.claim`."""
+    check_scope(collection, bucket)
+    check_source(owner, prefix)
+    line = f"CLAIM {collection} {bucket} {quoted(owner)}{meta('CLAIM', {'prefix': prefix})}"
+    yield Exchange(Mode.INGEST, "CLAIM", AnswerKind.OK, lambda server: [one_line(server, line)])
 
 
 def drop_vectors(collection: str, bucket: str, column: str) -> CallPlan[int]:

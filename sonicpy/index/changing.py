@@ -348,6 +348,30 @@ class Changing:
             raise InvalidArgument(TOO_MANY_RULES)
         return count
 
+    def claim(self, collection: str, bucket: str, owner: str, *, prefix: str = "") -> None:
+        """Note that a bucket, or its objects whose names begin with a prefix, follow one source; `mirror` does so.
+
+        The bucket is created if it is missing. Flushing it ends all claims.
+
+        Args:
+            owner: the name of the source.
+            prefix: the beginning of the names; "": all objects.
+
+        Raises:
+            InvalidArgument: another source owns some of these objects, or a claim of another prefix overlaps; or in
+                compat mode.
+            StoreError: the claim was not stored.
+        """
+        from sonicpy.index.claims import IN_COMPAT, claim_of  # noqa: PLC0415  not often
+
+        check_names(collection, bucket)
+        if self._engine.is_compat:
+            raise InvalidArgument(IN_COMPAT)
+        change = claim_of(collection, bucket, owner, prefix, self._engine.lexer.rules)
+        if not self._is_claimed(collection, bucket, owner, prefix):
+            self._engine.apply(change)
+            self._is_claimed(collection, bucket, owner, prefix)  # another source may have been faster
+
     def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int:
         """Remove the words of a text from an object; return how many were removed. Raises like `push`."""
         oid = self._engine.known_name(collection, bucket, object)
@@ -411,6 +435,10 @@ class Changing:
 
     def _holds_parts(self, names: tuple[str, str, str], fields: Fields) -> bool:
         """Return whether an object has just the tags, and the values and vectors, that a change gives it."""
+        return False
+
+    def _is_claimed(self, collection: str, bucket: str, owner: str, prefix: str) -> bool:
+        """Return whether a mirror is noted already. Raises InvalidArgument if it cannot be."""
         return False
 
     def _lacks_vector(self, collection: str, bucket: str, oid: str, column: str) -> bool:

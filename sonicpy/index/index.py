@@ -64,7 +64,7 @@ FOR_THE_SERVER = frozenset(
 """Names that tab completion leaves out."""
 
 
-class Index(Answers, Listing, Changing, TextDigests, Mirroring):
+class Index(Answers, Listing, Mirroring, Changing, TextDigests):
     """An index in a folder.
 
     Args:

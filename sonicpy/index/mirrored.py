@@ -4,8 +4,7 @@ A pass reads rows and replaces the texts of their objects; rows whose object hol
 whole pass then erases the objects that no row names. The owner of a mirror is a fact of the bucket.
 """
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,22 +12,16 @@ from itertools import count, islice
 from typing import Any, Protocol
 
 from sonicpy.api.rows import OnProgress, PushReport, Refused, Row, Shape
-from sonicpy.arguments import text_of
+from sonicpy.arguments import check_source
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import OBJECT_NAME, is_object_name, shown
+from sonicpy.index.claims import claim_of, is_claimed, notes_in
 from sonicpy.index.ingest.held_parts import holds_row
 from sonicpy.index.ingest.row_digests import Changed, changed_rows, row_digests
 from sonicpy.index.known_objects import KnownObjects
-from sonicpy.store.changing.mutations import ChangeFields
-from sonicpy.store.fields.all_fields import FACTS
-from sonicpy.store.fields.facts import pack_facts
-from sonicpy.store.fields.field import FieldMode
-from sonicpy.store.rows.bucket_rules import MIRRORS
 
 ROWS_AT_ONCE = 1_024
 SAMPLES_MAX = 10
-OWNER_MAX = 1_000
-"""The most characters of the name of a source."""
 
 
 @dataclass(slots=True)
@@ -88,6 +81,7 @@ class MirroredIndex(Protocol):
     @property
     def engine(self) -> Any: ...
     def _check_upsert(self) -> None: ...
+    def claim(self, collection: str, bucket: str, owner: str, *, prefix: str = "") -> None: ...
     def batch(self) -> AbstractContextManager[Any]: ...
     def flush_object(self, collection: str, bucket: str, object: str) -> int: ...
     def exists(self, collection: str, bucket: str, object: str) -> bool: ...
@@ -109,6 +103,8 @@ class Mirror:
 
     Attributes:
         changed: how many rows of the pass have changed their object so far.
+        gone: how many objects the pass has erased so far.
+        watermark: the greatest value of the watermark column so far; None: no pass has ended yet.
 
     Raises:
         InvalidArgument: a name is not allowed; the bucket is the mirror of another source; or the index is in compat
@@ -116,35 +112,22 @@ class Mirror:
     """
 
     def __init__(self, index: MirroredIndex, shape: Shape, owner: str, prefix: str) -> None:
-        if not isinstance(owner, str) or not 0 < len(owner) <= OWNER_MAX or not owner.isprintable():
-            raise InvalidArgument(f"owner is {shown(owner)}; allowed are 1 to {OWNER_MAX} printable characters")
-        if text_of("prefix", prefix) and not is_object_name(prefix):
-            raise InvalidArgument(f"prefix is {shown(prefix)}; allowed is the beginning of a name, such as 'shop:'")
+        check_source(owner, prefix)
         index._check_upsert()
         self._index = index
-        self.changed = 0
+        self.changed = self.gone = 0
         assert shape.collection is not None and shape.bucket is not None
         self._scope = (shape.collection, shape.bucket)
         self._prefix = prefix
         self._owner = owner
         self._tags = bool(shape.tag_columns)
         self._values = tuple(shape.value_columns)
-        self._held = self._notes()
-        for other, note in self._held.items():
-            overlaps = other.startswith(prefix) or prefix.startswith(other)
-            if overlaps and (other != prefix or note["owner"] != owner):
-                held = f"the bucket {shape.bucket!r} is"
-                if other:
-                    held = f"the objects of the bucket {shape.bucket!r} whose names begin with {other!r} are"
-                raise InvalidArgument(
-                    f"{held} the mirror of {note['owner']!r}; allowed are another bucket, a prefix that does not "
-                    "overlap, or FLUSHB first"
-                )
-
-    @property
-    def watermark(self) -> Any:
-        """The greatest value of the watermark column so far; None: no pass has ended yet."""
-        return self._held.get(self._prefix, {}).get("watermark")
+        with index.engine.read() as view:
+            held = notes_in(view, shape.collection, shape.bucket)
+        found = is_claimed(held, shape.bucket, owner, prefix)
+        if isinstance(found, str):
+            raise InvalidArgument(found)
+        self.watermark = held.get(prefix, {}).get("watermark")
 
     def take(self, rows: Iterable[Row | Refused], *, whole: bool, progress: OnProgress | None = None) -> MirrorReport:
         """Bring the objects in step with the rows; return the counts.
@@ -161,8 +144,9 @@ class Mirror:
         engine = self._index.engine
         now = partial(changed_rows, have_digests=engine.have_digests, holds_row=partial(holds_row, engine))
         known = KnownObjects(engine, *self._scope, self._prefix, now) if whole else None
-        self._claim()
+        self._index.claim(*self._scope, self._owner, prefix=self._prefix)
         report, pushed = MirrorReport(), PushReport()
+        self.gone = 0
 
         def note(rows_done: int) -> None:
             self.changed = pushed.indexed - pushed.unchanged
@@ -174,13 +158,12 @@ class Mirror:
         report.unchanged = pushed.unchanged
         report.changed = pushed.indexed - pushed.unchanged
         report.refused, report.refused_count = pushed.refused, pushed.refused_count
-        self._claim()
         if known is not None and not known.has_nameless:
-            report.gone = self.erase(known.without_row())
+            report.gone = self.erase(known.without_row(), lambda: note(pushed.rows))
         return report
 
-    def erase(self, names: Iterable[str]) -> int:
-        """Erase objects; return how many there were."""
+    def erase(self, names: Iterable[str], note: Callable[[], None] | None = None) -> int:
+        """Erase objects; return how many there were. `note` is called when some of them are gone."""
         gone, names = 0, iter(names)
         while some := list(islice(names, ROWS_AT_ONCE)):
             with self._index.batch():
@@ -188,6 +171,9 @@ class Mirror:
                     if self._index.exists(*self._scope, name):
                         self._index.flush_object(*self._scope, name)
                         gone += 1
+            self.gone = gone
+            if note is not None:
+                note()
         return gone
 
     def check(self, rows: Iterable[Row | Refused]) -> Drift:
@@ -211,11 +197,9 @@ class Mirror:
 
     def note_watermark(self, value: Any) -> None:
         """Note the greatest value of the watermark column, with which the next pass begins."""
-        self._note({**self._held.get(self._prefix, {"owner": self._owner}), "watermark": value})
-
-    def _claim(self) -> None:
-        if self._prefix not in self._held and self._next_iid():  # a bucket that is not there can have no owner
-            self._note({"owner": self._owner})
+        rules, note = self._index.text_rules(*self._scope), {"watermark": value}
+        self._index.engine.apply(claim_of(*self._scope, self._owner, self._prefix, rules, note))
+        self.watermark = value
 
     def _have_digests(self, collection: str, bucket: str, asked: Sequence[tuple[str, bytes]]) -> list[bool]:
         held = self._index.digests(collection, bucket, [name for name, _ in asked])
@@ -243,20 +227,3 @@ class Mirror:
         full = row._replace(tags=tags, values=values)
         is_held = holds_row(self._index.engine, full._replace(vector=None))
         return row._replace(tags=None, values=None) if is_held else full
-
-    def _next_iid(self) -> int:
-        with self._index.engine.read() as view:
-            state = view.bucket(*self._scope)
-            return 0 if state is None else state.next_iid
-
-    def _notes(self) -> dict[str, dict[str, Any]]:
-        with self._index.engine.read() as view:
-            state = view.bucket(*self._scope)
-            packed = None if state is None else view.facts(state.bucket).get(MIRRORS)
-        held: dict[str, dict[str, Any]] = {} if packed is None else json.loads(packed)
-        return held
-
-    def _note(self, note: dict[str, Any]) -> None:
-        self._held = {**self._notes(), self._prefix: note}
-        packed = pack_facts({MIRRORS: json.dumps(self._held, separators=(",", ":")).encode()})
-        self._index.engine.apply(ChangeFields(*self._scope, "", FieldMode.ADD, ((FACTS.id, packed),)))

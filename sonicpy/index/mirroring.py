@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from sonicpy.api.columns import TEXT_COLUMN
 from sonicpy.arguments import switch_of
+from sonicpy.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from sonicpy.api.rows import OnProgress
@@ -89,3 +90,12 @@ class Mirroring:
         )
         mirror = Mirror(self, shape, owner, prefix)
         return mirror.check(read_rows(rows, shape))
+
+    def _is_claimed(self: "MirroredIndex", collection: str, bucket: str, owner: str, prefix: str) -> bool:
+        from sonicpy.index.claims import is_claimed, notes_in  # noqa: PLC0415  loaded when it is needed
+
+        with self.engine.read() as view:
+            found = is_claimed(notes_in(view, collection, bucket), bucket, owner, prefix)
+        if isinstance(found, str):
+            raise InvalidArgument(found)
+        return found

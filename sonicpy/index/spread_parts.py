@@ -7,6 +7,7 @@ from typing import Any
 from sonicpy.filters.grammar import parse
 from sonicpy.filters.sorting import facets_of, parse_boost, parse_sort
 from sonicpy.index.answers import Answers
+from sonicpy.index.claims import is_claimed, notes_in
 from sonicpy.index.ingest.given_vectors import ColumnCheck
 from sonicpy.index.search.boost import boosted, highest_of
 from sonicpy.index.search.faceting import ALL_TAGS, count_facets, no_facets
@@ -130,6 +131,11 @@ class SpreadParts(Answers):
         """Return the reason why a bucket does not take vectors; None: it takes them."""
         with self._engine.read() as view:
             return ColumnCheck(view).refusal_of((collection, bucket), read_bits(vector))
+
+    def claim_state(self, collection: str, bucket: str, owner: str, prefix: str) -> bool | str:
+        """Return whether a mirror is noted; the reason as a sentence if it cannot be. See `Index.claim`."""
+        with self._engine.read() as view:
+            return is_claimed(notes_in(view, collection, bucket), bucket, owner, prefix)
 
     def spread_meant(
         self,

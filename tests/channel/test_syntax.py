@@ -100,6 +100,8 @@ READ = [
     ("FLUSHB c b", commands.FlushB("c", "b"), ""),
     ("FLUSHO c b o", commands.FlushO("c", "b", "o"), ""),
     ("FLUSHV c b", commands.FlushV("c", "b"), "all columns"),
+    ('CLAIM c b "a \\\\ b"', commands.Claim("c", "b", "a \\\\ b"), "all names"),
+    ('CLAIM c b "shop" PREFIX(s:)', commands.Claim("c", "b", "shop", "s:"), "some names"),
     ("SYNONYMS c", commands.Synonyms("c"), "its rules"),
     ("SYNONYMS c LIST 500", commands.Synonyms("c", 500), "from a position on"),
     ("SYNONYMS c set", commands.SetSynonyms("c", ()), "none any more"),

@@ -31,6 +31,7 @@ OF_A_CLIENT: dict[str, Call] = {
     "flush_collection": lambda client, folder: client.flush_collection("other"),
     "flush_object": lambda client, folder: client.flush_object("other", BUCKET, "o"),
     "drop_vectors": lambda client, folder: client.drop_vectors("other", BUCKET),
+    "claim": lambda client, folder: client.claim("other", BUCKET, "a table", prefix="t:"),
     "info": lambda client, folder: client.info(),
     "iterate_objects": lambda client, folder: client.iterate_objects(COLLECTION, BUCKET),
     "objects": lambda client, folder: client.objects(COLLECTION, BUCKET),

@@ -128,6 +128,8 @@ OF_AN_INDEX: list[tuple[str, Call, str, str]] = [
     ("count_object_words", lambda i: i.count_object_words("c", "b", None), "object", OBJECT),
     ("flush_object", lambda i: i.flush_object("c", "b", None), "object", OBJECT),
     ("drop_vectors", lambda i: i.drop_vectors("c", "b", "a b"), "column", "the name of a column of vectors"),
+    ("claim", lambda i: i.claim("c", "b", ""), "owner", "1 to 1000 printable characters"),
+    ("claim", lambda i: i.claim("c", "b", "x", prefix="a b"), "prefix", "the beginning of a name, such as 'shop:'"),
     ("synonyms", lambda i: i.synonyms(None), "collection", SCOPE),
     ("set_synonyms", lambda i: i.set_synonyms(None, []), "collection", SCOPE),
     ("set_synonyms", lambda i: i.set_synonyms("c", "a, b"), "rules", "a list of texts"),

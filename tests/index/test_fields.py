@@ -239,6 +239,11 @@ def test_explain_names_the_field_that_lacks_a_word(index: sonicpy.Index) -> None
     inside = index.explain(*SCOPE, "java island", fields="title")
     assert inside.fields == ("title",) and inside.advice == ["No object holds 'island' in the field title."]
     assert sonicpy.Explanation.from_json(inside.to_json()) == inside
+    signed = index.explain(*SCOPE, "title:island", syntax="web")
+    assert [term.field for term in signed.terms] == ["title"]
+    assert signed.advice == ["No object holds 'island' in the field title, and an object must hold it."]
+    assert sonicpy.Explanation.from_json(signed.to_json()) == signed
+    assert '"field"' not in index.explain(*SCOPE, "island").to_json()
     assert "in the field title or note" in str(index.explain(*SCOPE, "island", fields=["title", "note"]))
     for fields in ({"title": 5}, None):
         everywhere = index.explain(*SCOPE, "java nothing", fields=fields)

@@ -239,11 +239,13 @@ def test_a_check_is_refused_in_compat_mode() -> None:
         index.check_mirror([("1", "one")], **PLACE)
 
 
-def test_the_bar_counts_changed_rows(
+def test_the_bar_counts_changed_rows_and_gone_objects(
     source: Source, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source.mirror("?table=t")
     source.fill((1, "changed", 1), *ROWS[1:])
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     said = source.mirror("?table=t")
-    assert "3/3" in said and "3 rows, " in said and ", 1 changed" in said
+    assert "3/3" in said and "3 rows, " in said and ", 1 changed, 0 gone" in said
+    source.fill(*ROWS[:1])
+    assert ", 1 changed, 2 gone" in source.mirror("?table=t")

@@ -107,3 +107,36 @@ def test_a_language_that_is_none_is_refused(tmp_path: Path, chosen: dict[str, An
         with pytest.raises(CommandError):
             found(index, "the dogs", lang=lang)
         assert index.count_objects(C, B) == 0
+
+
+@pytest.mark.parametrize("mode", ["default", "compat"])
+def test_pop_leaves_objects_that_hold_no_words(tmp_path: Path, mode: str) -> None:
+    chance, held = random.Random(8), dict[str, set[str]]()
+    with open_index(tmp_path, **SETTINGS[mode]) as index:
+        for _ in range(300):
+            name, words = (
+                f"o{chance.randrange(6)}",
+                set(chance.sample("amber birch cedar".split(), chance.randrange(3))),
+            )
+            if chance.random() < 0.5:
+                index.push(C, B, name, " ".join(words) or "...", "none")
+                held.setdefault(name, set()).update(words)
+            else:
+                had = held.get(name, set())
+                assert index.pop(C, B, name, " ".join(words) or "...") == len(had & words)
+                if had and had <= words:
+                    del held[name]
+                else:
+                    had -= words
+            if mode == "default":
+                assert set(index.iterate_objects(C, B)) == held.keys()
+        assert index.verify() == []
+
+
+def test_pop_deletes_objects_that_hold_no_words_in_buckets_of_version_1_0(tmp_path: Path) -> None:
+    """A node of version 1.0 and a newer one of the same cluster have to agree about them."""
+    with open_index(tmp_path) as index:
+        for name in ("o1", "o2"):
+            index.push_terms(C, B, name, {}, rules=1)
+        assert index.pop(C, B, "o1", "amber") == 0
+        assert list(index.iterate_objects(C, B)) == ["o2"]

@@ -309,6 +309,7 @@ def index_calls(scene: IndexScene) -> list[Call]:
         Call(("query_ids",), lambda s, n: s.index.query_ids(C, B, f"w{n % 23} al"), same),
         Call(("explain",), lambda s, n: str(s.index.explain(C, B, text(n))), same),
         Call(("set_synonyms",), lambda s, n: s.index.set_synonyms(C, [f"qq{n % 5}, rr"], add=n % 2 == 0), same),
+        Call(("claim",), lambda s, n: s.index.claim(C, B, f"table{n % 2}", prefix=f"t{n % 2}"), same),
         Call(("synonyms",), lambda s, n: s.index.synonyms(C), same),
         Call(("similar",), lambda s, n: s.index.similar(C, B, oid(n)), same),
         Call(("suggest",), lambda s, n: s.index.suggest(C, B, f"v{n % 5}"), same),

@@ -1,6 +1,6 @@
 """The targets of `sonicpy mirror`: an index in a folder, or a server."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Any, Protocol
 
@@ -27,11 +27,15 @@ class MirrorTarget(Protocol):
     def changed(self) -> int | None:
         """How many rows of the pass have changed their object so far; None: this is not known."""
 
+    @property
+    def gone(self) -> int:
+        """How many objects the pass has erased so far."""
+
     def take(self, rows: Iterable[Mapping[str, Any]], *, whole: bool, progress: OnProgress) -> MirrorReport:
         """Bring the objects in step with rows, and return a report; see `Index.mirror`."""
 
-    def erase(self, names: Iterable[str]) -> int:
-        """Erase objects; return how many there were."""
+    def erase(self, names: Iterable[str], note: Callable[[], object]) -> int:
+        """Erase objects; return how many there were. `note` is called when some of them are gone."""
 
     def note_watermark(self, value: Any) -> None:
         """Store the value of the watermark with which the next pass begins."""
@@ -55,6 +59,11 @@ class FolderTarget:
         """How many rows of the pass have changed their object so far."""
         return self._mirror.changed
 
+    @property
+    def gone(self) -> int:
+        """How many objects the pass has erased so far."""
+        return self._mirror.gone
+
     def take(self, rows: Iterable[Mapping[str, Any]], *, whole: bool, progress: OnProgress) -> MirrorReport:
         """Bring the objects in step with rows, and return a report.
 
@@ -64,9 +73,9 @@ class FolderTarget:
         """
         return self._mirror.take(read_rows(rows, self._shape), whole=whole, progress=progress)
 
-    def erase(self, names: Iterable[str]) -> int:
-        """Erase objects; return how many there were."""
-        return self._mirror.erase(names)
+    def erase(self, names: Iterable[str], note: Callable[[], object]) -> int:
+        """Erase objects; return how many there were. `note` is called when some of them are gone."""
+        return self._mirror.erase(names, note)
 
     def note_watermark(self, value: Any) -> None:
         """Store the value of the watermark in the index."""
@@ -78,14 +87,16 @@ class ServerTarget:
     """A bucket of a server, which compares the digests of texts itself. The watermark lasts as long as this process.
 
     Args:
-        columns: as in `FolderTarget`.
+        columns, owner: as in `FolderTarget`.
     """
 
-    def __init__(self, client: Client, columns: Mapping[str, Any]) -> None:
+    def __init__(self, client: Client, columns: Mapping[str, Any], owner: str) -> None:
         self._client = client
+        self._owner = owner
         self._columns = columns
         self.watermark: Any = None
         self.changed: int | None = None
+        self.gone = 0
 
     def take(self, rows: Iterable[Mapping[str, Any]], *, whole: bool, progress: OnProgress) -> MirrorReport:
         """Bring the objects in step with rows, and return a report; see `Index.mirror`. The report lacks the number of
@@ -93,6 +104,8 @@ class ServerTarget:
         """
         collection, bucket, prefix = self._columns["collection"], self._columns["bucket"], self._columns["prefix"]
         shape = _shape_of(self._columns)
+        self.gone = 0
+        self._client.claim(collection, bucket, self._owner, prefix=prefix)
         before = set(self._client.iterate_objects(collection, bucket, prefix=prefix)) if whole else set()
         seen, has_nameless = set[str](), False
 
@@ -109,11 +122,11 @@ class ServerTarget:
         pushed = self._client.push_many(named(), upsert=True, progress=progress)
         report = MirrorReport(pushed.rows, pushed.indexed, 0, 0, pushed.refused, pushed.refused_count)
         if whole and not has_nameless:
-            report.gone = self.erase(before - seen)
+            report.gone = self.erase(before - seen, lambda: progress(pushed.rows))
         return report
 
-    def erase(self, names: Iterable[str]) -> int:
-        """Erase objects; return how many there were."""
+    def erase(self, names: Iterable[str], note: Callable[[], object]) -> int:
+        """Erase objects; return how many there were. `note` is called when some of them are gone."""
         collection, bucket = self._columns["collection"], self._columns["bucket"]
         gone, left = 0, iter(names)
         while some := list(islice(left, NAMES_AT_ONCE)):
@@ -121,6 +134,8 @@ class ServerTarget:
                 if self._client.exists(collection, bucket, name):
                     self._client.flush_object(collection, bucket, name)
                     gone += 1
+            self.gone = gone
+            note()
         return gone
 
     def note_watermark(self, value: Any) -> None:

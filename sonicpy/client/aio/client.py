@@ -223,6 +223,12 @@ class AsyncClient(AsyncCare):
         """
         return await self._run(ingest_plans.drop_vectors(collection, bucket, column))
 
+    async def claim(self, collection: str, bucket: str, owner: str, *, prefix: str = "") -> None:
+        """Note that a bucket, or its objects whose names begin with `prefix`, follow the source `owner`, as
+        `sonicpy mirror` does. Another source is refused until the bucket is flushed; see `Index.claim`.
+        """
+        await self._run(ingest_plans.claim(collection, bucket, owner, prefix))
+
     async def synonyms(self, collection: str) -> list[str]:
         """Return the rules that `set_synonyms` gave a collection, in their order."""
         return await self._run(synonym_plans.synonyms(collection))

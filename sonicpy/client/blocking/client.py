@@ -223,6 +223,12 @@ class Client(Care):
         """
         return self._run(ingest_plans.drop_vectors(collection, bucket, column))
 
+    def claim(self, collection: str, bucket: str, owner: str, *, prefix: str = "") -> None:
+        """Note that a bucket, or its objects whose names begin with `prefix`, follow the source `owner`, as
+        `sonicpy mirror` does. Another source is refused until the bucket is flushed; see `Index.claim`.
+        """
+        self._run(ingest_plans.claim(collection, bucket, owner, prefix))
+
     def synonyms(self, collection: str) -> list[str]:
         """Return the rules that `set_synonyms` gave a collection, in their order."""
         return self._run(synonym_plans.synonyms(collection))

@@ -14,6 +14,7 @@ from sonicpy.bucket_names import name_of
 from sonicpy.channel import replies
 from sonicpy.channel.commands import (
     Buckets,
+    Claim,
     Collections,
     Command,
     Count,
@@ -145,7 +146,7 @@ NODE_CALLS: dict[type, Callable[[Any, Any], bytes]] = {
 }
 
 
-CHANGES = (Push, Tag, Pop, FlushB, FlushC, FlushO, Upsert, FlushV, SetSynonyms)
+CHANGES = (Push, Tag, Pop, FlushB, FlushC, FlushO, Upsert, FlushV, SetSynonyms, Claim)
 
 
 def limit_of(command: Command) -> float:
@@ -231,7 +232,7 @@ class NodeService(BaseService):
         if isinstance(command, FlushB | FlushC):
             self.node.desk.rules.forget(command.collection)
         if self.node.places.spread and getattr(command, "collection", None) in self.node.places.spread:
-            if getattr(command, "bucket", None) is not None and not isinstance(command, FlushPassing):
+            if getattr(command, "bucket", None) is not None and not isinstance(command, FlushPassing | Claim):
                 return await self._spread.execute(command)
             if isinstance(command, Count | CountC):
                 return replies.result(await self._count_spread(command.collection))
@@ -257,6 +258,9 @@ class NodeService(BaseService):
                 if TOO_MANY in counts:
                     raise InvalidArgument(TOO_MANY_RULES)
                 return replies.result(max(counts))
+            case Claim():
+                await self._claim(command)
+                return replies.OK
             case Synonyms(collection, position):
                 check_collection(collection)
                 found = await self.node.desk.ask(0, Question("synonyms_from", (collection, position, SYNONYMS_PAGE)))
@@ -295,6 +299,19 @@ class NodeService(BaseService):
         for name in names:
             await self._execute(FlushO(collection, bucket, name))
         return len(names)
+
+    async def _claim(self, command: Claim) -> None:
+        """Note a mirror in each part of its bucket, one after the other, so that the first part decides between two
+        sources. Raises InvalidArgument if another source has the bucket.
+        """
+        collection, bucket = command[:2]
+        noted = Question("claim_state", (collection, bucket, command.meant, command.prefix))
+        CHANGING[Claim](self.node.recorder, command)  # checks the arguments
+        for partition in self.node.places.parts_of(collection, bucket):
+            await self.node.desk.ask(partition, question_of(command))
+            state = json.loads(await self.node.desk.ask(partition, noted))
+            if isinstance(state, str):
+                raise InvalidArgument(state)
 
     async def _push(self, command: Push | Upsert) -> bytes:
         """Carry out a PUSH, or an UPSERT, if only another node can report the rules of the bucket, or its columns of

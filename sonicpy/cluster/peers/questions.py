@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sonicpy.channel.commands import (
+    Claim,
     Count,
     CountB,
     CountFacets,
@@ -46,6 +47,7 @@ COMMANDS: dict[str, Any] = {
     **{
         kind.__name__: kind
         for kind in (
+            Claim,
             Count,
             CountB,
             CountFacets,
@@ -73,7 +75,7 @@ DEFAULTS: dict[str, tuple[Any, ...]] = {
     name: tuple(reversed(kind._field_defaults.values())) for name, kind in COMMANDS.items()
 }
 """Name of a command -> the defaults of its last fields, the last one first."""
-CHANGES = frozenset({"Pop", "Tag", "FlushB", "FlushC", "FlushO", "FlushV", "SetSynonyms"})
+CHANGES = frozenset({"Claim", "Pop", "Tag", "FlushB", "FlushC", "FlushO", "FlushV", "SetSynonyms"})
 # A method whose arguments change gets another name, so that nodes of other versions refuse it.
 METHODS = frozenset(
     {
@@ -82,7 +84,7 @@ METHODS = frozenset(
         *("spread_completions", "spread_find", "spread_list", "spread_terms", "spread_word"),
         *("spread_asked", "spread_fields", "spread_how"),
         *("spread_together", "spread_typed", "spread_passing_together", "spread_scored"),
-        *("spread_meant", "vector_refusal", "synonyms_from"),
+        *("spread_meant", "vector_refusal", "synonyms_from", "claim_state"),
         *("spread_grouped", "spread_passing", "spread_highest", "spread_aged"),
         *("spread_boosted", "spread_facets", "spread_find_filtered", "spread_place", "spread_sorted"),
     }

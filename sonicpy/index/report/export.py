@@ -63,8 +63,8 @@ def lines(view: View, collection: str | None, bucket: str | None) -> Iterator[di
     """Yield the lines of an export as dicts for JSON.
 
     The first line names the features in use, if the store uses more than format 5 has. Each bucket begins with its
-    first object, which gives an imported bucket its rules; its facts follow, then the other objects. The synonyms of a
-    collection come before its first bucket. An export of nothing is empty.
+    first object, which gives an imported bucket its rules; its facts follow, with the rules if it has no objects, then
+    the other objects. The synonyms of a collection come before its first bucket. An export of nothing is empty.
     """
     scopes = scopes_of(view, collection, bucket)
     synonyms = synonyms_of(view, collection) if bucket is None else {}
@@ -73,9 +73,12 @@ def lines(view: View, collection: str | None, bucket: str | None) -> Iterator[di
     for scope, state in scopes:
         if bucket is None and scope.collection in synonyms:
             yield synonym_line(scope.collection, synonyms.pop(scope.collection))
-        facts = {str(kind): fact.hex() for kind, fact in view.facts(state.bucket).items() if kind not in ON_OBJECTS}
+        held = view.facts(state.bucket)
+        facts = {str(kind): fact.hex() for kind, fact in held.items() if kind not in ON_OBJECTS}
         objects = map(line_of, holdings(view, scope, state))
         yield from islice(objects, 1)
+        if facts and RULES in held and not state.objects:
+            facts[str(RULES)] = held[RULES].hex()
         if facts:
             yield {**scope._asdict(), "facts": facts}
         yield from objects

@@ -252,13 +252,13 @@ def _term(
     alternates = _distinct(each for slot in slots for each in _alternates(word, slot, rows, is_scored=is_scored))
     row = None if exact is None else rows.get(word)
     role, why = _role(analysed, number, None if exact is None else clause, plan, config.search.ranking)
-    exact_only = None
+    exact_only, demands = None, demands_of(analysed.terms)
     if not alternates and exact is not None and clause is not None:
         is_dropped = word in analysed.stops and config.stopwords.mode == "drop"
         only_stops = all(each & STOP for each in analysed.terms.flags)
         why_not = why_not_expanded(plan, clause, flags, row.df if row else 0, only_stops=only_stops)
         exact_only = STOPS_DROPPED if is_dropped else why_not or _why_no_expansion(word, config)
-        if (demands := demands_of(analysed.terms)) is not None and number in demands.signed():
+        if demands is not None and number in demands.signed():
             exact_only = AS_TYPED
     return Term(
         word=word.decode(),
@@ -269,6 +269,7 @@ def _term(
         weight=exact.weight + exact.exact_weight if exact is not None and is_scored else None,
         alternates=tuple(alternates[:ALTERNATES_SHOWN]),
         exact_only=exact_only,
+        field=None if demands is None else dict(demands.inside).get(number),
     )
 
 

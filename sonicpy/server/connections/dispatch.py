@@ -9,6 +9,7 @@ from sonicpy.bucket_names import as_given, in_bucket
 from sonicpy.channel import replies
 from sonicpy.channel.commands import (
     Buckets,
+    Claim,
     Collections,
     Command,
     Count,
@@ -139,6 +140,11 @@ def flush_vectors(index: "Changing", command: FlushV) -> bytes:
     return replies.result(index.drop_vectors(*command))
 
 
+def claim(index: "Changing", command: Claim) -> bytes:
+    index.claim(command.collection, command.bucket, command.meant, prefix=command.prefix)
+    return replies.OK
+
+
 def set_synonyms(index: "Changing", command: SetSynonyms) -> bytes:
     return replies.result(index.set_synonyms(command.collection, command.rules, add=command.add))
 
@@ -222,6 +228,7 @@ CHANGES: dict[type, Callable[["Changing", Any], bytes]] = {
     Upsert: upsert,
     FlushV: flush_vectors,
     SetSynonyms: set_synonyms,
+    Claim: claim,
 }
 """Commands that change the index: their reply leaves only once the log holds the change."""
 CALLS: dict[type, Callable[["Index", Any], bytes]] = {

@@ -37,6 +37,7 @@ VERB_OF: Mapping[type, str] = {
     commands.Upsert: "upsert",
     commands.Tag: "tag",
     commands.CountFacets: "facets",
+    commands.Claim: "upsert",
     commands.FlushV: "flush",
     commands.FlushPassing: "flush",
     commands.Synonyms: "synonyms",

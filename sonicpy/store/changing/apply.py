@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from sonicpy.errors import StoreDamaged, StoreError
+from sonicpy.rules import FIRST
 from sonicpy.store.changing.bucket_writer import BucketWriter, writer_of
 from sonicpy.store.changing.mutations import (
     ChangeFields,
@@ -21,6 +22,7 @@ from sonicpy.store.changing.mutations import (
 from sonicpy.store.changing.remove_steps import drop_vectors, flush_collection, flush_object, settle, step
 from sonicpy.store.changing.synonym_writer import set_synonyms
 from sonicpy.store.fields.all_fields import DIGESTS, FIELDS, ORDER, TAGS, TEXTS, VALUES, VECTORS
+from sonicpy.store.fields.facts import rules_of_facts
 from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.digests import NO_DIGEST
@@ -163,7 +165,8 @@ def _change_fields(view: "WriteView", mutation: ChangeFields, in_steps: bool) ->
         state = view.bucket(mutation.collection, mutation.bucket)
         if state is None or find_object(view, state, mutation.oid) is None:
             return 0
-    writer, mode = writer_of(view, mutation.collection, mutation.bucket), FieldMode(mutation.mode)
+    rules = FIRST if mutation.oid else rules_of_facts(mutation.fields)
+    writer, mode = writer_of(view, mutation.collection, mutation.bucket, rules), FieldMode(mutation.mode)
     before = len(view.removals.vectors)
     for id, value in mutation.fields:
         FIELDS[id].apply(writer, mutation.oid, mode, value)

@@ -197,10 +197,12 @@ class BucketWriter:
 
     def pop(self, oid: str, words: list[bytes]) -> int:
         """Remove words from an object, and delete it if nothing is left; return the number of removed words, hidden
-        ones not counted."""
+        ones not counted. An object that holds no words stays, as in Sonic, except in a bucket with the rules 1: there,
+        nodes of version 1.0 delete it.
+        """
         found = self._pushes.found(oid)
-        if found is None or (self.view.by_association and not len(found[1])):
-            return 0  # Sonic's POP leaves an object alone that never held a word
+        if found is None or ((self.view.by_association or self._letters) and not len(found[1])):
+            return 0
         iid, record = found
         words = self._with_joints(record, words) if self._letters else words
         if self.view.is_used(uses.TEXTS):

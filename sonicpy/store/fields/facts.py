@@ -1,17 +1,18 @@
 """The facts of a bucket as a whole: a value for each kind of fact. In records, the OID of a fact is empty."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.varint import DamagedBytes
+from sonicpy.rules import FIRST
 from sonicpy.store.disk.table_numbers import FACTS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.fields.field import FieldMode, FieldWriter
 from sonicpy.store.rows import uses
-from sonicpy.store.rows.bucket_rules import RULES
+from sonicpy.store.rows.bucket_rules import MIRRORS, RULES, unpack_rules
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.column_names import COLUMN_NAMES
 from sonicpy.store.rows.keys import fact_key
@@ -38,7 +39,9 @@ class Facts:
     tables = (FACTS,)
 
     def apply(self, writer: FieldWriter, oid: str, mode: FieldMode, value: bytes) -> None:
-        """Note facts of the bucket; see `Field`. REPLACE deletes the facts of kinds that the value does not name."""
+        """Note facts of the bucket; see `Field`. REPLACE deletes the facts of kinds that the value does not name. ADD
+        adds mirrors to those of the bucket, and leaves the rules by which its texts were cut.
+        """
         if oid:
             raise DamagedBytes(f"facts are of a bucket, not of the object {oid!r}")
         facts, view, bucket = unpack_facts(value), writer.view, writer.state.bucket
@@ -48,6 +51,12 @@ class Facts:
         for kind, fact in facts.items():
             if kind in OF_OBJECTS:
                 raise DamagedBytes(f"a fact of the kind {kind} follows from objects")
+            if mode is FieldMode.ADD and kind == RULES:
+                continue  # a new bucket has them already; see `rules_of_facts`
+            if mode is FieldMode.ADD and kind == MIRRORS:
+                from sonicpy.store.rows.mirror_notes import with_mirrors  # noqa: PLC0415  not often
+
+                fact = with_mirrors(view.fact(bucket, MIRRORS), fact)  # noqa: PLW2901
             view.set_fact(bucket, kind, fact)
 
     def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:
@@ -66,6 +75,19 @@ class Facts:
     def export(self, reader: "BucketReader", iid: int, record: ObjectRecord) -> dict[str, Any]:
         """Return {}: an export has facts in the line of their bucket."""
         return {}
+
+
+def rules_of_facts(fields: Iterable[tuple[int, bytes]]) -> int:
+    """Return the rules that a change gives a bucket that it creates: those among its facts, or those of version 1.0.
+
+    Args:
+        fields: the fields of the change, as in `ChangeFields`.
+
+    Raises:
+        StoreError: this version of sonicpy does not have the rules.
+    """
+    packed = next((value for id, value in fields if id == Facts.id), None)
+    return FIRST if packed is None else unpack_rules(unpack_facts(packed).get(RULES))
 
 
 def pack_facts(facts: Mapping[int, bytes]) -> bytes:

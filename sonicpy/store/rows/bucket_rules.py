@@ -12,7 +12,7 @@ RULES: Final = 8
 1.0."""
 
 MIRRORS: Final = 43
-"""For each beginning of object names, the mirror that owns these objects, as JSON: see `index.mirrored`."""
+"""For each beginning of object names, the mirror that owns these objects, as JSON: see `mirror_notes`."""
 
 
 def pack_rules(rules: int) -> bytes:
