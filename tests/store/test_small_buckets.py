@@ -13,10 +13,11 @@ import sonicpy
 from sonicpy._native.small_rows import SmallRows
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.store.care.verify_tables import table_faults
+from sonicpy.store.disk import transaction as transactions
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.table_numbers import FACTS, SMALL, SMALL_TABLES, WORDS
 from sonicpy.store.disk.table_rows import TableRows
-from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.disk.transaction import KEPT_MAX, Transaction
 from tests.store.test_verify import twin_finds_a_fault
 from tests.support.examples import examples
 
@@ -117,7 +118,11 @@ def test_a_damaged_row_is_refused_or_reads_as_another(rows: Model, data: st.Data
         assert keys == sorted(set(keys))
 
 
-def test_transactions_answer_as_if_all_rows_were_in_tables(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kept", [1, KEPT_MAX])
+def test_transactions_answer_as_if_all_rows_were_in_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    monkeypatch.setattr(transactions, "KEPT_MAX", kept)
     chance = random.Random(20261127)
     environment = Environment(tmp_path / "store", MAP_BYTES)
     model: Model = {}
@@ -240,9 +245,10 @@ def in_tables(index: sonicpy.Index) -> tuple[int, int]:
         return TableRows.count(view.transaction, WORDS), TableRows.count(view.transaction, SMALL)
 
 
-def test_buckets_of_few_texts_take_one_row_each(tmp_path: Path) -> None:
+def test_buckets_of_few_texts_take_one_row_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transactions, "KEPT_MAX", 100)
     with sonicpy.open(tmp_path / "store") as index:
-        for number in range(600):  # more than a transaction keeps
+        for number in range(600):
             index.push("shops", f"shop:{number}", "offer:1", f"blue bicycle number {number}")
         for number in range(0, 600, 3):
             index.push("shops", f"shop:{number}", "offer:2", "a red bicycle")
