@@ -45,7 +45,8 @@ alone at the end.
 
 def pytest_configure(config: pytest.Config) -> None:
     """Set the number of examples of property tests, before they are imported."""
-    mark_run()
+    if not hasattr(config, "workerinput"):
+        mark_run()
     settings.load_profile("gate" if config.option.markexpr == "not full" else "full set")
 
 

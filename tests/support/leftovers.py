@@ -1,6 +1,7 @@
 """The processes that a run of the tests has left behind, in whatever way they were started; only on Linux.
 
-Each process that a test starts, directly or not, inherits a variable that names the run.
+Each process that a test starts, directly or not, inherits a variable that names the run. The name of a run that a test
+starts begins with the name of the outer run, which so finds what the inner one left.
 """
 
 import os
@@ -14,8 +15,8 @@ TRACKER = "multiprocessing.resource_tracker"
 
 
 def mark_run() -> None:
-    """Set the variable that marks every process of this run of the tests."""
-    os.environ.setdefault(VARIABLE, uuid.uuid4().hex)
+    """Set the variable that marks every process of this run of the tests; the workers of the run inherit it."""
+    os.environ[VARIABLE] = f"{os.environ.get(VARIABLE, '')}/{uuid.uuid4().hex}"
 
 
 def left_behind() -> list[str]:
@@ -27,6 +28,6 @@ def left_behind() -> list[str]:
         command = proc.read(process, "cmdline").replace(b"\0", b" ").decode(errors="replace")
         if process == os.getpid() or (TRACKER in command and process in own):
             continue
-        if command and mark in proc.read(process, "environ").split(b"\0"):
+        if command and any(entry.startswith(mark) for entry in proc.read(process, "environ").split(b"\0")):
             found.append(f"{process}: {command}")
     return found
