@@ -173,7 +173,7 @@ class Mirror:
             report.gone = self.erase(known.without_row(), lambda: note(pushed.rows))
         return report
 
-    def erase(self, names: Iterable[str], note: Callable[[], None] | None = None) -> int:
+    def erase(self, names: Iterable[str], note: Callable[[], object] | None = None) -> int:
         """Erase objects; return how many there were. `note` is called when some of them are gone."""
         gone, names = 0, iter(names)
         while some := list(islice(names, ROWS_AT_ONCE)):

@@ -34,7 +34,7 @@ class MirrorTarget(Protocol):
     def take(self, rows: Iterable[Mapping[str, Any]], *, whole: bool, progress: OnProgress) -> MirrorReport:
         """Bring the objects in step with rows, and return a report; see `Index.mirror`."""
 
-    def erase(self, names: Iterable[str], note: Callable[[], None]) -> int:
+    def erase(self, names: Iterable[str], note: Callable[[], object]) -> int:
         """Erase objects; return how many there were. `note` is called when some of them are gone."""
 
     def note_watermark(self, value: Any) -> None:
@@ -76,7 +76,7 @@ class FolderTarget:
         """
         return self._mirror.take(read_rows(rows, self._shape), whole=whole, progress=progress)
 
-    def erase(self, names: Iterable[str], note: Callable[[], None]) -> int:
+    def erase(self, names: Iterable[str], note: Callable[[], object]) -> int:
         """Erase objects; return how many there were. `note` is called when some of them are gone."""
         return self._mirror.erase(names, note)
 
@@ -128,7 +128,7 @@ class ServerTarget:
             report.gone = self.erase(before - seen, lambda: progress(pushed.rows))
         return report
 
-    def erase(self, names: Iterable[str], note: Callable[[], None]) -> int:
+    def erase(self, names: Iterable[str], note: Callable[[], object]) -> int:
         """Erase objects; return how many there were. `note` is called when some of them are gone."""
         collection, bucket = self._columns["collection"], self._columns["bucket"]
         gone, left = 0, iter(names)
