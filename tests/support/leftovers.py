@@ -1,7 +1,7 @@
 """The processes that a run of the tests has left behind; only on Linux.
 
 Each process that a test starts, directly or not, inherits a variable that names the run. The name of a run that a test
-starts begins with the name of the outer run, which so finds what the inner one left.
+starts begins with the name of the outer run, which so finds the processes that the inner one left.
 """
 
 import os
