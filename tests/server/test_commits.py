@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
+import sonicpy.server.jobs.committer as committer_module
 from sonicpy import Index
-from sonicpy.server.jobs.committer import COMMIT_CHANGES, COMMIT_CHANGES_SHARED, FLUSH_ROWS_CHANGES, Committer
+from sonicpy.server.jobs.committer import (
+    COMMIT_BYTES,
+    COMMIT_CHANGES,
+    COMMIT_CHANGES_SHARED,
+    FLUSH_ROWS_CHANGES,
+    Committer,
+)
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.views.write_view import WriteView
 from tests.in_loop import Address, serving, set_commit_after
@@ -20,6 +27,7 @@ Ask = Callable[[bytes, int], Awaitable[list[bytes]]]
 @pytest.fixture
 def no_timer(monkeypatch: pytest.MonkeyPatch) -> None:
     set_commit_after(monkeypatch, 60.0)
+    monkeypatch.setattr(committer_module, "COMMIT_BYTES", 1 << 30)
 
 
 def run(
@@ -150,6 +158,25 @@ def test_few_changes_of_many_words_are_written_before_too(tmp_path: Path) -> Non
         assert await ingest(line(2) + line(3), 2) == [b"OK\r\n"] * 2
         assert waiting_rows(index) == 0
         assert index.engine.store.uncommitted == 9
+
+    run(tmp_path, talk)
+
+
+def test_few_changes_of_very_many_words_are_committed_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_commit_after(monkeypatch, 60.0)
+
+    def line(number: int) -> bytes:
+        words = " ".join(f"unheard{number}word{place}" for place in range(800))
+        return f'PUSH c b o{number} "{words}" LANG(none)\n'.encode()
+
+    async def talk(index: Index, ingest: Ask, search: Ask) -> None:
+        before, number, uncommitted = index.engine.store.log_position, 0, 0
+        while index.engine.store.uncommitted == uncommitted:
+            assert index.engine.store.log_position - before < COMMIT_BYTES
+            assert await ingest(line(number), 1) == [b"OK\r\n"]
+            number, uncommitted = number + 1, uncommitted + 1
+        assert number > 2
+        assert index.engine.store.uncommitted == 0
 
     run(tmp_path, talk)
 
