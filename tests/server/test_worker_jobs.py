@@ -27,7 +27,6 @@ from sonicpy.errors import (
     StoreFull,
     WorkerError,
 )
-from sonicpy.server.jobs import workers as workers_module
 from sonicpy.server.jobs.workers import TRIES, Workers
 from tests.support.patience import WAIT_S, until_in_loop
 from tests.support.proc import is_running
@@ -258,7 +257,8 @@ def test_stop_gives_up_the_jobs_that_wait_too(tmp_path: Path) -> None:
 
 
 def test_a_worker_leaves_when_there_is_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers_module, "IDLE_S", 0.3)
+    assert Workers.__init__.__kwdefaults__ is not None
+    monkeypatch.setitem(Workers.__init__.__kwdefaults__, "idle_s", 0.3)
 
     async def test(workers: Workers) -> None:
         first = await workers.run(own_number)
