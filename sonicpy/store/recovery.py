@@ -92,6 +92,11 @@ class RecoveringStore(StoreReader):
         return self.maintain(take_step)
 
     @property
+    def uncommitted_bytes(self) -> int:
+        """The number of bytes in the log that no commit covers."""
+        return self._log.position - self._committed_position
+
+    @property
     def is_read_elsewhere(self) -> bool:
         """Whether another process reads the store."""
         return self._environment.is_read_elsewhere

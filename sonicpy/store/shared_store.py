@@ -76,7 +76,7 @@ class SharedStore(Store):
         self.seal()
         if self.durability == "commit":
             self.sync_log()
-        if self.uncommitted >= COMMIT_CHANGES or self._log.position - self._committed_position >= COMMIT_BYTES:
+        if self.uncommitted >= COMMIT_CHANGES or self.uncommitted_bytes >= COMMIT_BYTES:
             self.commit()
 
     def _is_due(self) -> bool:

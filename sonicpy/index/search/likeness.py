@@ -114,7 +114,7 @@ def reordered(scores: Sequence[float], sums: Sums, search: Search) -> Reordered:
     order = sorted(range(len(finals)), key=finals.__getitem__, reverse=True)  # equal ones stay in order
     return Reordered(
         [*order, *range(len(finals), len(scores))],
-        [*sorted(finals, reverse=True), *scores[len(finals) :]],
+        [*map(finals.__getitem__, order), *scores[len(finals) :]],
         cosines,
         added,
     )

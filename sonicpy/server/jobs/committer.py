@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 COMMIT_CHANGES = 4096
-"""The number of changes after which a commit is due: under load, about as many as come within half a second. Larger
-commits cost less per change and replace fewer pages, which LMDB can use again only after the next sync.
+"""The number of changes after which a commit is due, if COMMIT_BYTES are not reached before. Larger commits cost less
+per change and replace fewer pages, which LMDB can use again only after the next sync.
 """
 COMMIT_BYTES = 1 << 17
 """The number of bytes in the log after which a commit is due: some 12,000 words, which take about 20 ms to write."""
@@ -90,7 +90,6 @@ class Committer(Sealer):
         self._is_read = False  # whether one of these changed nothing
         self._flushed_changes = 0  # of the changes since the last commit, those whose term rows are written
         self._flushed_position = engine.store.log_position  # the end of the log when term rows were written last
-        self._committed_position = engine.store.log_position  # the end of the log at the last commit
         self._unacknowledged: list[tuple[Writer, list[bytes], list[int]]] = []  # turns of this pass of the loop
         self._told = ""  # the error of the last commit
         self._lone_turns = 0  # passes with one of them, without a break
@@ -174,7 +173,7 @@ class Committer(Sealer):
         store = self._engine.store
         if (
             store.uncommitted >= (COMMIT_CHANGES_SHARED if self._is_read else self.commit_changes)
-            or store.log_position - self._committed_position >= COMMIT_BYTES
+            or store.uncommitted_bytes >= COMMIT_BYTES
         ):
             self.commit()
             return
@@ -220,7 +219,7 @@ class Committer(Sealer):
         self._flushed_changes = 0
         try:
             self._engine.commit()
-            self._flushed_position = self._committed_position = self._engine.store.log_position
+            self._flushed_position = self._engine.store.log_position
         except StoreError as error:
             if str(error) != self._told and not isinstance(error, StoreLocked):  # which the store has logged
                 logger.error("%s", error)
