@@ -24,6 +24,9 @@ from sonicpy._native.term_windows cimport hold_typed, hold_window, merged_tf
 from sonicpy._native.top_k cimport CORRECTED, EXACT, FULL, Kind, collect
 from sonicpy._native.windows cimport WINDOW_BITS, tf_of
 
+cdef enum:
+    LOOK_UP = 2  # in place of whether an object holds a slot: look up the words of the slot one by one
+
 
 cdef int look_at(QueryState query, uint32_t iid, uint8_t packed) except -2:
     """Score an object of the driver, as long as it can be among the best; return -1 if blocks are missing."""
@@ -98,45 +101,72 @@ cdef int part_in(
     a block is missing."""
     cdef const Term *term = &query.terms[number]
     cdef TermWindow *here = &query.here[number]
-    cdef int64_t window = iid >> WINDOW_BITS
-    cdef Py_ssize_t at
+    cdef TermWindow *leading = here  # of the first slot
     cdef const Slot *slot = &query.slots[term.first]
-    cdef int held, typed
+    cdef bint drives = number == query.drivers[query.driver]
+    cdef Py_ssize_t at = 0
+    cdef int held
     found[0] = slot
-    if here.merged.list != NULL:
-        held = merged_tf(&here.merged, iid)
-        if not held:
+    if term.count > 1:
+        if has_window_of(query, here, iid, drives) and not tf_of(&here.held, iid):
             return 0
-        if term.count == 1 and held < 255:  # it ends there
-            typed = 0
-            if slot.exact_weight != 0.0:
-                typed = held if slot.count == 1 else here.merged.typed[here.merged.end - 1]
-            part[0] = part_of_slot(slot, held, typed, query.norms[packed], query.k1)
-            return 1
-    elif window < here.window_count and here.window != window and number != query.drivers[query.driver]:
-        hold_window(query, here, window)
-    if here.merged.list == NULL and here.window == window:
-        held = tf_of(&here.held, iid)
-        if not held:
-            return 0
-        if term.count == 1 and held < 255:  # it ends there, also for several words together
-            typed = 0
-            if slot.exact_weight == 0.0 or slot.count == 1:
-                typed = held
-            elif hold_typed(query, here, window):
-                typed = tf_of(&here.typed, iid)
-            else:  # the family has a window, and the word itself was not read as far
-                typed = look_up(&query.sources[slot.first], iid)
-                if typed < 0:
-                    return -1
-            part[0] = part_of_slot(slot, held, typed, query.norms[packed], query.k1)
-            return 1
-    for at in range(term.count):
+        leading = query.own if drives and query.slot == 0 else here.leading
+    if leading != NULL:
+        held = part_together(query, leading, slot, iid, packed, drives, part)
+        if held != LOOK_UP:
+            if held or term.count == 1:
+                return held
+            at = 1
+    while at < term.count:
         held = part_in_slot(query, slot + at, iid, query.norms[packed], part)
         if held:
             found[0] = slot + at
             return held
+        at += 1
     return 0
+
+
+cdef inline bint has_window_of(QueryState query, TermWindow *here, uint32_t iid, bint drives) except -1:
+    """Return whether the holders of some words are known in the window of an object; those of the driver belong to the
+    walk."""
+    cdef int64_t window = iid >> WINDOW_BITS
+    if window < here.window_count and here.window != window and not drives:
+        hold_window(query, here, window)
+    return here.window == window
+
+
+cdef int part_together(
+    QueryState query, TermWindow *here, const Slot *slot, uint32_t iid, uint8_t packed, bint drives, double *part
+) except -2:
+    """Compute the part of a slot as `part_in_slot` does, by what is kept of its words together; return LOOK_UP if this
+    does not decide it."""
+    cdef int held, typed = 0
+    if here.merged.list != NULL:
+        held = merged_tf(&here.merged, iid)
+        if held == 0:
+            return 0
+        if held >= 255:  # it ends there
+            return LOOK_UP
+        if slot.exact_weight != 0.0:
+            typed = held if slot.count == 1 else here.merged.typed[here.merged.end - 1]
+    elif has_window_of(query, here, iid, drives):
+        held = tf_of(&here.held, iid)
+        if held == 0:
+            return 0
+        if held >= 255:  # it ends there, also for several words together
+            return LOOK_UP
+        if slot.exact_weight == 0.0 or slot.count == 1:
+            typed = held
+        elif hold_typed(query, here, iid >> WINDOW_BITS):
+            typed = tf_of(&here.typed, iid)
+        else:  # the family has a window, and the word itself was not read as far
+            typed = look_up(&query.sources[slot.first], iid)
+            if typed < 0:
+                return -1
+    else:
+        return LOOK_UP
+    part[0] = part_of_slot(slot, held, typed, query.norms[packed], query.k1)
+    return 1
 
 
 cdef int part_in_slot(QueryState query, const Slot *slot, uint32_t iid, double norm, double *part) except -2:

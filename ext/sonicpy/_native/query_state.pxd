@@ -91,6 +91,7 @@ cdef struct TermWindow:  # the holders of a term in a window
     Gathering *gathering  # what these refer to, unless common words have windows of their own
     Gathering *typed_gathering
     MergedWords merged  # its words together, if they are rare
+    TermWindow *leading  # the holders of the first of several slots, if a walk knows them together; else NULL
 
 
 cdef struct Limits:  # packed lengths from which on no object is among the best
@@ -172,7 +173,8 @@ cdef class QueryState:
     cdef list windows  # Windows of terms and slots, None of rare ones
     cdef list merged  # MergedLists and TypedFrequencies that the walk reads
     cdef readonly Py_ssize_t made_bytes  # of windows that this query made, for later ones
-    cdef TermWindow *here  # of each term; behind them one of a slot among several
+    cdef TermWindow *here  # of each term; behind them one of the driver's slot among several, and the leading ones
+    cdef Py_ssize_t here_count
 
     # bounds
     cdef Py_ssize_t *drivers  # terms in the order in which they drive; those that only add or forbid behind them

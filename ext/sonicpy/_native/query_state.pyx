@@ -48,7 +48,7 @@ cdef class QueryState:
     def __dealloc__(self):
         cdef Py_ssize_t number
         if self.here != NULL:
-            for number in range(self.term_count + 1):
+            for number in range(self.here_count):
                 free(self.here[number].gathering)
                 free(self.here[number].typed_gathering)
         if self.held_rows != NULL:

@@ -9,6 +9,8 @@ from sonicpy._native.windows cimport WINDOW_BITS, WINDOW_OBJECTS
 
 
 cdef int find_all_windows(QueryState query) except -1
+cdef int find_leading_windows(QueryState query) except -1
+cdef void rewind_all(QueryState query) noexcept
 cdef int find_windows(QueryState query, TermWindow *here, Py_ssize_t first, Py_ssize_t end) except -1
 cdef int find_merged(QueryState query, TermWindow *here, uint64_t most) except -1
 cdef const Extremes *bound_window(QueryState query, TermWindow *here, int64_t window) noexcept nogil

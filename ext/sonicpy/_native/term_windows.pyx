@@ -22,7 +22,16 @@ from sonicpy._native.merged_list cimport (
     part_at,
     typed_of,
 )
-from sonicpy._native.query_state cimport Gathering, QueryState, Term, TermWindow, block_of, end_source, first_source
+from sonicpy._native.query_state cimport (
+    Gathering,
+    QueryState,
+    Slot,
+    Term,
+    TermWindow,
+    block_of,
+    end_source,
+    first_source,
+)
 from sonicpy._native.stored_postings cimport StoredPostings, Windows, first_of, key_of_words, windows_of
 from sonicpy._native.windows cimport (
     ROW_BYTES,
@@ -80,12 +89,37 @@ cdef int find_all_windows(QueryState query) except -1:
     """Find the windows of each term."""
     cdef Py_ssize_t number
     cdef const Term *term
-    query.here = <TermWindow *> block_of(query, query.term_count + 1, sizeof(TermWindow))
+    query.here_count = 2 * query.term_count + 1
+    query.here = <TermWindow *> block_of(query, query.here_count, sizeof(TermWindow))
     for number in range(query.term_count):
         term = &query.terms[number]
         find_windows(query, &query.here[number], first_source(query, term), end_source(query, term))
         query.here[number].has_family = term.count == 1 and query.slots[term.first].count > 1
     return 0
+
+
+cdef int find_leading_windows(QueryState query) except -1:
+    """Find the windows of the first slot of each term with several, for a walk, if this slot has several words."""
+    cdef Py_ssize_t number
+    cdef const Term *term
+    cdef const Slot *slot
+    cdef TermWindow *leading
+    for number in range(query.term_count):
+        term = &query.terms[number]
+        slot = &query.slots[term.first]
+        if term.count > 1 and slot.count > 1:
+            leading = query.here[number].leading = &query.here[query.term_count + 1 + number]
+            find_windows(query, leading, slot.first, slot.first + slot.count)
+            leading.has_family = True
+    return 0
+
+
+cdef void rewind_all(QueryState query) noexcept:
+    """Go back to the newest window of each term."""
+    cdef Py_ssize_t number
+    for number in range(query.here_count):
+        query.here[number].window = -1
+        rewind(&query.here[number].merged)
 
 
 cdef int find_windows(QueryState query, TermWindow *here, Py_ssize_t first, Py_ssize_t end) except -1:
@@ -99,6 +133,7 @@ cdef int find_windows(QueryState query, TermWindow *here, Py_ssize_t first, Py_s
         windows = windows_of(query.postings[first:end], (query.packed.count >> WINDOW_BITS) + 1)
     here.first, here.end, here.window = first, end, -1
     here.has_family = False
+    here.leading = NULL
     here.typed.bits = NULL
     here.kept = len(query.windows)
     here.merged.list = NULL
@@ -193,7 +228,7 @@ cdef const Extremes *bound_source(QueryState query, Py_ssize_t number, int64_t w
 
 cdef int hold_window(QueryState query, TermWindow *here, int64_t window) except -2:
     """Find the objects of a window that hold a term, or a word of the driver's slot; return 0 if blocks are missing."""
-    cdef Py_ssize_t at
+    cdef Py_ssize_t at, first
     cdef bint kept = window < here.window_count
     cdef Source *source
     if here.window == window:
@@ -216,7 +251,13 @@ cdef int hold_window(QueryState query, TermWindow *here, int64_t window) except 
         gather_merged(&here.gathering.gathered, here.merged.list, here.merged.list.tfs, window, &here.merged.window_end)
         take_holders(here.gathering, window, &query.packed, &here.held)
         return 1
-    for at in range(here.first, here.end):
+    first = here.first
+    if here.leading != NULL:  # each posting of a window is read once
+        if hold_window(query, here.leading, window) != 1:
+            raise RuntimeError("blocks of a term were read, and those of its first slot were not")
+        gather_all(&here.gathering.gathered, &here.leading.held, <uint32_t> (window << WINDOW_BITS))
+        first = here.leading.end
+    for at in range(first, here.end):
         source = &query.sources[at]
         if at == here.first and here.has_family:
             hold_typed(query, here, window)

@@ -34,7 +34,7 @@ from sonicpy._native.query_state cimport (
 )
 from sonicpy._native.score_bounds cimport by_key, forget_limits
 from sonicpy._native.slot_scores cimport part_of_once, part_of_slot, weight_of
-from sonicpy._native.term_windows cimport hold_typed, rewind
+from sonicpy._native.term_windows cimport hold_typed, rewind_all
 from sonicpy._native.top_k cimport CORRECTED, EXACT, FULL, Kind, collect
 from sonicpy._native.window_choice cimport (
     choose_among,
@@ -90,9 +90,9 @@ cdef int begin_windows(QueryState query) except -1:
     for number in range(query.source_count):
         query.sources[number].block = query.sources[number].top = query.sources[number].count - 1
         query.sources[number].next = UINT32_MAX
+    rewind_all(query)
     for number in range(query.term_count):
-        query.here[number].window = query.held_rows[number].window = -1
-        rewind(&query.here[number].merged)
+        query.held_rows[number].window = -1
         query.next[number] = <int64_t> 1 << 32 - WINDOW_BITS
     query.needed_from = -1
     query.needs_all = False
