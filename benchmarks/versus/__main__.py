@@ -54,6 +54,7 @@ def main() -> None:
     print(*tables.values(), sep="\n\n")
     print(f"\n{report.summary(results)}")
     if arguments.tables:
+        arguments.tables.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():
             (arguments.tables / f"versus-{name}.csv").write_text(markdown_as_csv(table))
 
