@@ -138,8 +138,8 @@ cdef inline bint has_window_of(QueryState query, TermWindow *here, uint32_t iid,
 cdef int part_together(
     QueryState query, TermWindow *here, const Slot *slot, uint32_t iid, uint8_t packed, bint drives, double *part
 ) except -2:
-    """Compute the part of a slot as `part_in_slot` does, by what is kept of its words together; return LOOK_UP if this
-    does not decide it."""
+    """Compute the part of a slot as `part_in_slot` does, by the merged postings or the window of its words; LOOK_UP: these
+    do not decide it."""
     cdef int held, typed = 0
     if here.merged.list != NULL:
         held = merged_tf(&here.merged, iid)
