@@ -23,6 +23,8 @@ from tests.support.patience import WAIT_S
 
 PROGRAM = Path(__file__).with_name("template.py")
 ALLOWED = sys.platform == "linux" and os.environ.get("SONICPY_FRESH_SERVERS") != "1"
+UNCHANGED = dict(os.environ)
+"""The environment before any test changes it: the first server of all may be that of a test that does."""
 HTTP_VARIABLE, HTTP_MODULE = "SONIC_HTTP__INET", "sonicpy.server.web.http"
 """The variable of servers of HTTP, and the module that they import: it takes four times as long as all else of a start.
 Other servers come from a process without it, since tests compare their memory.
@@ -55,13 +57,14 @@ class Template:
 
     def __init__(self, *modules: str) -> None:
         self._lock = threading.Lock()
-        self.inherited = inherited(os.environ)
+        self.inherited = inherited(UNCHANGED)
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, str(PROGRAM), str(theirs.fileno()), *modules],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
+                env=UNCHANGED,
             )
         self._messages = ours.makefile("rwb")
         ours.close()  # the file keeps it open
