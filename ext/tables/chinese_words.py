@@ -27,8 +27,7 @@ def write_words(path: Path) -> None:
     total = math.log(sum(frequencies))
     labels, first, numbers = [array("H", [0])], [array("I", [0])], [array("H", [0])]
     for kept, rest, frequency in zip(shared, rests.split("\n"), frequencies, strict=True):
-        depth = ord(kept) - ord("0")
-        for depth, character in enumerate(rest, depth + 1):
+        for depth, character in enumerate(rest, ord(kept) - ord("0") + 1):
             if depth == len(labels):
                 labels.append(array("H"))
                 first.append(array("I"))
