@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT / "ext"))  # PEP 517 builds do not put the project on the path
 
 import compiler  # noqa: E402
-from tables import chinese, language_words, languages, stopwords, unicode  # noqa: E402
+from tables import chinese, chinese_words, language_words, languages, stopwords, unicode  # noqa: E402
 
 COMPILE = {
     "release": ["-g0"],
@@ -40,18 +40,18 @@ LAST_KIND = ROOT / GENERATED / "kind"  # of the modules beside the sources: anot
 
 MODULES = [
     "add_terms", "admitted", "analyzer", "answer_cache", "bm25", "brief_filter", "bucket", "bucket_cache",
-    "bucket_words", "clauses", "column_mask", "column_window", "completions", "corrector", "counters", "cut_terms",
-    "dense_changes", "dense_records", "digest", "edit_automaton", "expansions", "explained", "filling", "find",
-    "graph", "graph_builder", "held", "held_together", "hits", "ids", "impact_rows", "keys", "kin", "known_digests",
-    "language", "leading_words", "length_masks", "lengths", "letter_folding", "lines", "mask", "merged_list",
-    "name_map", "name_rows", "named_terms", "named_tuples", "nearest", "neighbours", "newest_pages", "numbered_terms",
-    "object_change", "object_record", "object_scores", "object_table", "objects", "one_thread", "ordered",
-    "ordered_rows", "orders", "parts", "phrase", "plain", "plan", "planner", "postings", "query_state", "quoting",
-    "readers", "records", "remove_terms", "replies", "score_bounds", "similar_plan", "slot_scores", "small_rows",
-    "sonic_table", "sphere", "stem_ends", "stems", "stop_set", "stop_votes", "stored_postings", "table_access",
-    "tag_rows", "tails", "term_cache", "term_mask", "term_rows", "term_windows", "terms", "together", "turn", "varint",
-    "vectors", "walk", "walk_choice", "wanted_blocks", "window_bounds", "window_choice", "window_scores", "word_break",
-    "word_notes", "word_range", "word_source", "word_text", "word_walks",
+    "bucket_words", "chinese_words", "clauses", "column_mask", "column_window", "completions", "corrector", "counters",
+    "cut_terms", "dense_changes", "dense_records", "digest", "edit_automaton", "expansions", "explained", "filling",
+    "find", "graph", "graph_builder", "held", "held_together", "hits", "ids", "impact_rows", "keys", "kin",
+    "known_digests", "language", "leading_words", "length_masks", "lengths", "letter_folding", "lines", "mask",
+    "merged_list", "name_map", "name_rows", "named_terms", "named_tuples", "nearest", "neighbours", "newest_pages",
+    "numbered_terms", "object_change", "object_record", "object_scores", "object_table", "objects", "one_thread",
+    "ordered", "ordered_rows", "orders", "parts", "phrase", "plain", "plan", "planner", "postings", "query_state",
+    "quoting", "readers", "records", "remove_terms", "replies", "score_bounds", "similar_plan", "slot_scores",
+    "small_rows", "sonic_table", "sphere", "stem_ends", "stems", "stop_set", "stop_votes", "stored_postings",
+    "table_access", "tag_rows", "tails", "term_cache", "term_mask", "term_rows", "term_windows", "terms", "together",
+    "turn", "varint", "vectors", "walk", "walk_choice", "wanted_blocks", "window_bounds", "window_choice",
+    "window_scores", "word_break", "word_notes", "word_range", "word_source", "word_text", "word_walks",
 ]  # fmt: skip
 HOT = {
     "add_terms", "analyzer", "column_window", "corrector", "dense_records", "impact_rows", "language", "mask",
@@ -122,6 +122,7 @@ class BuildNative(build_ext):
         stopwords.write_lists(folder / "stopwords.marisa")
         language_words.write_words(folder / "language_words.marisa", folder / "language_words.bin")
         chinese.write_pairs(folder / "simplified.bin")
+        chinese_words.write_words(folder / "chinese_words.bin")
 
     def build_extension(self, ext: Extension) -> None:
         """Compile what changed, the longest files first, so that no core waits for the last one; link all of it."""

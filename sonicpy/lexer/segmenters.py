@@ -1,14 +1,21 @@
-"""Words of Chinese and Japanese text by dictionary: the extras [zh] (rjieba) and [ja] (fugashi with unidic-lite).
+"""Words of Chinese and Japanese text by dictionary: with the extras [zh] and [ja] (fugashi with unidic-lite).
 
-The first text that needs a dictionary loads it. The run of letters alone decides which dictionary cuts it, not the
-language of the text, so the same run gives the same words at PUSH, POP and QUERY.
+The first text that needs a dictionary loads it; that of Chinese is part of sonicpy, and mapped. The run of letters
+alone decides which dictionary cuts it, not the language of the text, so the same run gives the same words at PUSH, POP
+and QUERY.
 """
 
 import importlib
 import importlib.util
+import mmap
 from collections.abc import Callable
-from functools import cache, partial
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from sonicpy.data import CHINESE_WORDS
+
+if TYPE_CHECKING:
+    from sonicpy._native.chinese_words import ChineseWords
 
 Segmenter = Callable[[str], list[str]]
 
@@ -54,8 +61,7 @@ class Segmenters:
 
     def _cut_chinese(self, part: str) -> list[str]:
         if self._zh is None:
-            jieba: Any = importlib.import_module("rjieba")
-            self._zh = partial(jieba.cut, hmm=False)
+            self._zh = chinese_words().cut
         return self._zh(part)
 
     def japanese(self, text: str) -> list[str]:
@@ -69,6 +75,15 @@ class Segmenters:
     def installed(self) -> dict[str, str]:
         """Return, for each extra, whether it is in use, because the terms of a text depend on that."""
         return {"extras.zh": str(self.has_zh), "extras.ja": str(self.has_ja)}
+
+
+@cache
+def chinese_words() -> "ChineseWords":
+    """Return the dictionary of Chinese words, of whose file processes share the pages."""
+    native: Any = importlib.import_module("sonicpy._native.chinese_words")
+    with CHINESE_WORDS.open("rb") as file:
+        words: ChineseWords = native.ChineseWords(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    return words
 
 
 def parts(text: str, characters: int = PART_CHARACTERS) -> list[str]:
