@@ -56,13 +56,15 @@ def _write(
     roots = array("H", bytes(2 * CHARACTERS))
     for node, label in enumerate(labels[1], 1):
         roots[label] = node
-    with path.open("wb") as file:
+    written = path.with_suffix(".new")
+    with written.open("wb") as file:
         file.write(MAGIC + array("I", [nodes, len(weights)]).tobytes() + array("d", [unknown, *weights]).tobytes())
         file.write(starts.tobytes())
         for columns in (labels, numbers):
             for column in columns:
                 file.write(column.tobytes())
         file.write(roots.tobytes())
+    written.replace(path)  # running processes keep the file that they have mapped
 
 
 def main(dictionary: Path) -> None:

@@ -80,10 +80,10 @@ class Segmenters:
 @cache
 def chinese_words() -> "ChineseWords":
     """Return the dictionary of Chinese words, of whose file processes share the pages."""
-    native: Any = importlib.import_module("sonicpy._native.chinese_words")
+    from sonicpy._native.chinese_words import ChineseWords  # noqa: PLC0415  loaded when it is needed
+
     with CHINESE_WORDS.open("rb") as file:
-        words: ChineseWords = native.ChineseWords(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    return words
+        return ChineseWords(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
 def parts(text: str, characters: int = PART_CHARACTERS) -> list[str]:

@@ -138,33 +138,29 @@ cdef inline bint has_window_of(QueryState query, TermWindow *here, uint32_t iid,
 cdef int part_together(
     QueryState query, TermWindow *here, const Slot *slot, uint32_t iid, uint8_t packed, bint drives, double *part
 ) except -2:
-    """Compute the part of a slot as `part_in_slot` does, by the merged postings or the window of its words; LOOK_UP: these
-    do not decide it."""
-    cdef int held, typed = 0
+    """Compute the part of a slot as `part_in_slot` does, by the merged postings or the window of its words; return LOOK_UP
+    if they do not decide it."""
+    cdef int held, typed
     if here.merged.list != NULL:
         held = merged_tf(&here.merged, iid)
-        if held == 0:
-            return 0
-        if held >= 255:  # it ends there
-            return LOOK_UP
-        if slot.exact_weight != 0.0:
-            typed = held if slot.count == 1 else here.merged.typed[here.merged.end - 1]
     elif has_window_of(query, here, iid, drives):
         held = tf_of(&here.held, iid)
-        if held == 0:
-            return 0
-        if held >= 255:  # it ends there, also for several words together
-            return LOOK_UP
-        if slot.exact_weight == 0.0 or slot.count == 1:
-            typed = held
-        elif hold_typed(query, here, iid >> WINDOW_BITS):
-            typed = tf_of(&here.typed, iid)
-        else:  # the family has a window, and the word itself was not read as far
-            typed = look_up(&query.sources[slot.first], iid)
-            if typed < 0:
-                return -1
     else:
         return LOOK_UP
+    if not held:
+        return 0
+    if held >= 255:  # it ends there, also for several words together
+        return LOOK_UP
+    if slot.exact_weight == 0.0 or slot.count == 1:
+        typed = held
+    elif here.merged.list != NULL:
+        typed = here.merged.typed[here.merged.end - 1]
+    elif hold_typed(query, here, iid >> WINDOW_BITS):
+        typed = tf_of(&here.typed, iid)
+    else:  # the family has a window, and the word itself was not read as far
+        typed = look_up(&query.sources[slot.first], iid)
+        if typed < 0:
+            return -1
     part[0] = part_of_slot(slot, held, typed, query.norms[packed], query.k1)
     return 1
 

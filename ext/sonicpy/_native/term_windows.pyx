@@ -115,8 +115,11 @@ cdef int find_leading_windows(QueryState query) except -1:
 
 
 cdef void rewind_all(QueryState query) noexcept:
-    """Go back to the newest window of each term."""
+    """Go back to the newest window of each term, and to the newest objects of each list."""
     cdef Py_ssize_t number
+    for number in range(query.source_count):
+        query.sources[number].block = query.sources[number].top = query.sources[number].count - 1
+        query.sources[number].next = UINT32_MAX
     for number in range(query.here_count):
         query.here[number].window = -1
         rewind(&query.here[number].merged)

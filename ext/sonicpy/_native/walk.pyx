@@ -101,12 +101,8 @@ cdef uint64_t lookups_worth(QueryState query) noexcept:
 
 cdef int start_driver(QueryState query) except -1:
     """Go to the newest window of the driver's slot."""
-    cdef Py_ssize_t number
     cdef const Term *term
     cdef const Slot *slot
-    for number in range(query.source_count):
-        query.sources[number].block = query.sources[number].top = query.sources[number].count - 1
-        query.sources[number].next = UINT32_MAX
     rewind_all(query)
     query.window = END_OF_WINDOWS
     query.end = -1

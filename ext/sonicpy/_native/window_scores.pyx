@@ -87,9 +87,6 @@ cdef int begin_windows(QueryState query) except -1:
     memset(query.shared, 0xFF, SHARED_WEIGHTS * sizeof(double))  # NaN
     order_by_bound(query)
     query.lacking = highest_share_lacking(query)
-    for number in range(query.source_count):
-        query.sources[number].block = query.sources[number].top = query.sources[number].count - 1
-        query.sources[number].next = UINT32_MAX
     rewind_all(query)
     for number in range(query.term_count):
         query.held_rows[number].window = -1
