@@ -20,6 +20,7 @@ from typing import cast
 
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged
+from sonicpy.store.rows.bucket_counts import BucketCounts
 
 NEWEST = struct.Struct("<Q")
 SIZE = struct.Struct("<H")
@@ -108,9 +109,14 @@ class ChangesBetween:
 
 
 class RecentChanges:
-    """The changes of the last commits, in the committing process: the entries of the row, and older ones."""
+    """The changes of the last commits, in the committing process: the entries of the row, and older ones.
+
+    Attributes:
+        bucket_counts: a commit, and the counts of buckets that the writer knew for it: see `WriteCache`.
+    """
 
     def __init__(self) -> None:
+        self.bucket_counts: tuple[int, BucketCounts] = (-1, {})
         self._newest = -1
         self._newest_slim = b""
         self._older: list[bytes] = []
@@ -119,11 +125,17 @@ class RecentChanges:
 
     def clear(self) -> None:
         """Forget everything, because the last noted commit may have failed."""
+        self.bucket_counts = (-1, {})
         self._newest = -1
         self._newest_slim = b""
         self._older = []
         self._kept.clear()
         self._weight = 0
+
+    def bucket_counts_at(self, commit: int) -> BucketCounts:
+        """Return the known counts of buckets at a commit. Any thread may call it."""
+        known, counts = self.bucket_counts
+        return counts.copy() if commit == known else {}
 
     def since(self, commit: int, number: int) -> "ChangesBetween | None":
         """Return the changes of the commits after `commit`, up to `number`; None: some are no longer kept.

@@ -128,6 +128,7 @@ class SnapshotCache:
         self.states: dict[tuple[str, str], BucketState | None] = {}
         self.facts: dict[tuple[int, int], bytes | None] = {}
         """The facts of this commit alone, by bucket and kind."""
+        self.bucket_counts = {} if self.recent is None else self.recent.bucket_counts_at(commit)
         self.buckets: dict[int, tuple[int, BucketCache]] = {}
         """Bucket -> the number of the commit for which its cache is valid, and the cache."""
         self.pending: dict[int, KnownPending] = {} if before is None else before.pending
@@ -244,6 +245,7 @@ class Snapshot(View):
     def __init__(self, transaction: Transaction, snapshot_cache: SnapshotCache) -> None:
         super().__init__(transaction, cached=BUCKETS_MAX)
         self.snapshot_cache = snapshot_cache
+        self.bucket_counts = snapshot_cache.bucket_counts
 
     def bucket(self, collection: str, bucket: str) -> BucketState | None:
         """Return the state of a bucket, or None if it does not exist. The caller must not change it."""

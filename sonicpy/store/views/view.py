@@ -27,6 +27,7 @@ from sonicpy.store.disk.table_numbers import (
     StoredRow,
 )
 from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.rows.bucket_counts import BucketCounts
 from sonicpy.store.rows.bucket_rules import RULES, unpack_rules
 from sonicpy.store.rows.bucket_state import FIELD_NAMES, BucketState
 from sonicpy.store.rows.digests import DIGESTS_PER_ROW, NO_DIGEST, digest_at, digest_key
@@ -98,11 +99,13 @@ class View:
     Attributes:
         transaction: reads tables for which the view has no method.
         cache: objects made for buckets; it stays empty if rows may change.
+        bucket_counts: results of `count_buckets`, by collection and field.
     """
 
     def __init__(self, transaction: Transaction, cached: int = 0) -> None:
         self.transaction = transaction
         self.cache = ViewCache(cached)
+        self.bucket_counts: BucketCounts = {}
         self._lengths_read: dict[int, bytearray] = {}
 
     @cached_property
@@ -140,9 +143,12 @@ class View:
     def count_buckets(self, collection: str, field: str) -> int:
         """Return how many buckets of a collection have a value other than 0 in the field `field` of their state."""
         self._flush_states()
-        prefix = collection_prefix(collection)
-        rows = self.transaction.rows_onward(SCOPES, prefix)
-        return count_states(rows, prefix, FIELD_NAMES.index(field))
+        count = self.bucket_counts.get((collection, field))
+        if count is None:
+            prefix = collection_prefix(collection)
+            rows = self.transaction.rows_onward(SCOPES, prefix)
+            count = self.bucket_counts[collection, field] = count_states(rows, prefix, FIELD_NAMES.index(field))
+        return count
 
     def has_buckets(self, collection: str) -> bool:
         """Return whether a collection has a bucket."""

@@ -12,6 +12,7 @@ from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, BufferedRow, RecordR
 from sonicpy._native.term_cache import TermCache
 from sonicpy.store.disk.table_numbers import LENGTHS, OBJECTS, ORDERS
 from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.rows.bucket_counts import BucketCounts
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import RecentChanges
 from sonicpy.store.rows.keys import bucket_key, object_key
@@ -229,6 +230,8 @@ class WriteCache:
         states: the states of buckets, by scope.
         rules: the versions of the rules of buckets, by number.
         recent_changes: the changes of the last commits.
+        bucket_counts: the counts of the buckets of collections, by collection and field; the first that is asked for
+            reads all rows, and each change of a row keeps it right.
     """
 
     begins_small = True
@@ -242,6 +245,7 @@ class WriteCache:
         self.states: dict[tuple[str, str], BucketState] = {}
         self.rules: dict[int, int] = {}
         self.recent_changes = RecentChanges()
+        self.bucket_counts: BucketCounts = {}
         self._buckets = _Buckets()
         self.of: Callable[[int], BucketWriteCache] = self._buckets.__getitem__
         """Returns the cache of a bucket."""
@@ -254,6 +258,7 @@ class WriteCache:
         self.terms.clear()
         self.states.clear()
         self.rules.clear()
+        self.bucket_counts.clear()
         self._buckets.clear()
 
     def forget(self, bucket: int) -> None:
@@ -272,3 +277,5 @@ class WriteCache:
             self.rules.clear()
         if len(self._buckets) > BUCKETS_MAX:
             self._buckets.clear()
+        if len(self.bucket_counts) > BUCKETS_MAX:
+            self.bucket_counts.clear()

@@ -30,6 +30,7 @@ from sonicpy.store.disk.table_numbers import (
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.disk.why import Why
 from sonicpy.store.rows import bucket_rules, uses
+from sonicpy.store.rows.bucket_counts import recount
 from sonicpy.store.rows.bucket_state import BORN_GRAPHLESS, BucketState
 from sonicpy.store.rows.changes import Touched
 from sonicpy.store.rows.keys import BESIDE_MARKS, BUCKET_MAX, bucket_of, object_key, scope_key
@@ -91,6 +92,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         self.removals = cache.removals
         self._write_cache = cache
         self._states = cache.states
+        self.bucket_counts = cache.bucket_counts
         self._changed_states: set[tuple[str, str]] = set()
         self._changed_buckets: set[int] = set()  # rows of these may still have to be written
         self._required: set[str] = set()  # names that `meta` lists already
@@ -226,6 +228,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         self._changed_buckets.discard(state.bucket)
         self.removals.forget_bucket(state.bucket)
         key = bucket_key(state.bucket)
+        recount(self.bucket_counts, self.transaction, Scope(collection, bucket), None)
         self.transaction.delete(SCOPES, scope_key(collection, bucket))
         self.transaction.delete(BUCKETS, key)
         self.transaction.put(DROPPED, key, b"")
@@ -256,6 +259,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         self._forget_state(old)
         self._states[new] = state
         self._changed_states.add(new)
+        self.bucket_counts.clear()
         self.transaction.delete(SCOPES, scope_key(*old))
         self.transaction.put(SCOPES, scope_key(*new), state.pack())
         self.transaction.put(BUCKETS, bucket_key(state.bucket), scope_key(*new))
@@ -464,9 +468,14 @@ class WriteView(OpenOrders, OpenFacts, View):
 
     def note_changes(self) -> None:
         """Write the row of changes for the readers of this commit, as the last step before the commit."""
-        CHANGES.write(self.transaction, self._write_cache.recent_changes.note(self.transaction.number, self.touched))
+        recent, commit = self._write_cache.recent_changes, self.transaction.number
+        CHANGES.write(self.transaction, recent.note(commit, self.touched))
+        recent.bucket_counts = commit, self.bucket_counts.copy()
 
     def _flush_states(self) -> None:
+        if self.bucket_counts:
+            for scope in self._changed_states:
+                recount(self.bucket_counts, self.transaction, Scope(*scope), self._states[scope])
         self.transaction.put_many(
             SCOPES, [(scope_key(*scope), self._states[scope].pack()) for scope in sorted(self._changed_states)]
         )
