@@ -98,11 +98,14 @@ def plain_str(text: str) -> str:
     return text if type(text) is str else str.__str__(text)
 
 
-def object_name(object: Any) -> str:
+def object_name(object: Any, argument: str = "object") -> str:
     """Return the name of an object as a str.
 
     Equal numbers have the same name, the digits of the whole number: 42, 42.0 and Decimal("42.00") mean "42". A UUID
     means its text, 32 small hexadecimal digits in five groups.
+
+    Args:
+        argument: the argument that holds the name, for the message.
 
     Raises:
         InvalidArgument: `object` is neither a str nor a whole number nor a UUID.
@@ -118,7 +121,7 @@ def object_name(object: Any) -> str:
             return str(object)
         number = _whole(object)
     if number is None or number.bit_length() > _BITS_MAX:
-        raise _invalid("object", object, OBJECT_NAME, "InvalidObject")
+        raise _invalid(argument, object, OBJECT_NAME, "InvalidObject")
     return str(number)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sonicpy.arguments import text_of
 from sonicpy.errors import InvalidArgument
+from sonicpy.ids import object_name
 from sonicpy.late import late
 from sonicpy.option_kinds import (
     BucketNames,
@@ -54,7 +55,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 def _behind(value: Any) -> str:
     """Return the name of the object that a page follows. Raises InvalidArgument if it is empty."""
-    name = text_of("after", value)
+    name = object_name(value, "after")
     if not name:
         raise InvalidArgument("after is empty; allowed is the name of an object")
     return name

@@ -197,10 +197,39 @@ def test_signs_name_a_field(index: sonicpy.Index) -> None:
     assert found("java -title:java") == ["2"]
     assert found("title:java body:island") == ["1"]
     assert found("body:java OR body:good") == ["2", "3"]
+    assert found('title:"java tools"') == found('java title:"tools java"') == ["3"], "each word in the field"
+    assert found('title:"java tools" OR body:java') == ["2", "3"]
+    assert found('java -title:"java"') == ["2"]
+    assert found('java -title:"java tools"') == ["1", "2", "3"], "a refused item is one word"
     assert found("http:java") == [], "no field of the bucket: the words count as typed"
     explained = index.explain(*SCOPE, "title:java", syntax="web")
     assert explained.notes == ()
     assert "title:java" in str(explained)
+
+
+def test_signs_and_fields_mix(index: sonicpy.Index) -> None:
+    """The answers to random queries of signs, fields and OR beside a set of words for each field of each object."""
+    chance, words, fields = random.Random(3), ("java", "tools", "island"), ("title", "body", "")
+    held: dict[str, dict[str, set[str]]] = {}
+    for number in range(40):
+        texts = {name: {word for word in words if chance.random() < 0.4} for name in ("title", "body")}
+        held[str(number)] = {**texts, "": texts["title"] | texts["body"]}
+        index.upsert(*SCOPE, number, {name: " ".join(sorted(text)) or "empty" for name, text in texts.items()})
+    for _ in range(150):
+        eithers = [
+            [(chance.choice(fields), chance.choice(words)) for _ in range(chance.choice((1, 1, 2, 3)))]
+            for _ in range(chance.randint(1, 3))
+        ]
+        refused = [(chance.choice(fields), chance.choice(words)) for _ in range(chance.choice((0, 0, 1)))]
+        shown = [[f"{field}:{word}" if field else word for field, word in each] for each in (*eithers, refused)]
+        text = " ".join([" OR ".join(each) for each in shown[:-1]] + [f"-{one}" for one in shown[-1]] + [""])
+        expected = {
+            oid
+            for oid, texts in held.items()
+            if all(any(word in texts[field] for field, word in each) for each in eithers)
+            and not any(word in texts[field] for field, word in refused)
+        }
+        assert set(index.query(*SCOPE, text, syntax="web", match="all", limit=100)) == expected, text
 
 
 def test_a_bucket_has_eight_names(index: sonicpy.Index) -> None:
@@ -241,6 +270,10 @@ def test_explain_names_the_field_that_lacks_a_word(index: sonicpy.Index) -> None
     assert sonicpy.Explanation.from_json(inside.to_json()) == inside
     signed = index.explain(*SCOPE, "title:island", syntax="web")
     assert [term.field for term in signed.terms] == ["title"]
+    refused = index.explain(*SCOPE, "island -title:Java -nothing", syntax="web").terms[1:]
+    assert {(term.word, term.role, term.field) for term in refused} == {
+        ("java", "refused", "title"), ("nothing", "refused", None)
+    }  # fmt: skip
     assert signed.advice == ["No object holds 'island' in the field title, and an object must hold it."]
     assert sonicpy.Explanation.from_json(signed.to_json()) == signed
     assert '"field"' not in index.explain(*SCOPE, "island").to_json()

@@ -394,3 +394,12 @@ def test_filters_that_pass_objects_of_some_windows_alone() -> None:
                 holds = held is not None and not set(texts[held].split()).isdisjoint(asked.split())
                 found = index.query("c", "b", asked, filter=tag, lang="none", complete=False)
                 assert found == ([str(held)] if holds else [])
+
+
+def test_a_page_follows_an_object_named_by_a_number(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path / "i") as index:
+        for number in range(5):
+            index.push("c", "b", number, "alpha", values={"n": number})
+        assert list(index.query("c", "b", "alpha", sort="n", after=2)) == ["3", "4"]
+        with pytest.raises(InvalidArgument, match=r"^after is 2\.5; allowed are 1 to 128 bytes"):
+            index.query("c", "b", "alpha", sort="n", after=2.5)

@@ -43,7 +43,7 @@ cdef class StoredPostings:
     cdef Py_ssize_t block_count
     cdef Impacts impacts  # of all blocks
     cdef Windows windows  # None: the word is too rare
-    cdef dict unions  # Windows of a family of common words whose first one this is, by the term ids of all
+    cdef dict unions  # Windows of a family of common words whose first one this is, by `key_of_words`
     cdef dict merged  # MergedList of rare words in the same way, and of this word alone
     cdef Py_ssize_t _size_bytes
 
@@ -110,4 +110,4 @@ cdef inline bint is_in_windows(
 cdef StoredPostings unite(uint32_t bucket, list words, lengths)
 cdef Windows windows_of(list postings, Py_ssize_t window_count)
 cdef StoredPostings first_of(list postings)
-cdef tuple key_of_words(list postings)
+cdef tuple key_of_words(list postings, uint32_t bucket)

@@ -449,8 +449,8 @@ cdef Windows windows_of(list postings, Py_ssize_t window_count):
         blocks += one.block_count
     if blocks * BLOCK_POSTINGS < window_count * WINDOW_POSTINGS:
         return None
-    key = key_of_words(postings)
     one = first_of(postings)
+    key = key_of_words(postings, one.bucket)
     if one.unions is None:
         one.unions = {}
     windows = one.unions.get(key)
@@ -474,10 +474,11 @@ cdef StoredPostings first_of(list postings):
     return first
 
 
-cdef tuple key_of_words(list postings):
-    """Return the key under which the common data of several words are cached."""
+cdef tuple key_of_words(list postings, uint32_t bucket):
+    """Return the key under which the common data of several words are cached in a word of a bucket. The ids of terms of
+    another bucket, which has the named texts, are made negative."""
     cdef StoredPostings one
-    cdef list ids = [one.term_id for one in postings]
+    cdef list ids = [one.term_id if one.bucket == bucket else -1 - <object> one.term_id for one in postings]
     ids.sort()
     return tuple(ids)
 

@@ -175,7 +175,7 @@ cdef int find_merged(QueryState query, TermWindow *here, uint64_t most) except -
 cdef MergedList merged_words(QueryState query, Py_ssize_t first, Py_ssize_t end, uint64_t most):
     cdef list postings = query.postings[first:end]
     cdef StoredPostings owner = first_of(postings), one
-    cdef tuple key = key_of_words(postings)
+    cdef tuple key = key_of_words(postings, owner.bucket)
     cdef MergedList before = None if owner.merged is None else owner.merged.get(key)
     cdef MergedList merged = before
     cdef uint64_t count = 0

@@ -14,7 +14,7 @@ from libc.string cimport memset
 from sonicpy._native.bits cimport count_bits, lowest_bit
 from sonicpy._native.bm25 cimport PackedLengths, packed_length
 from sonicpy._native.list_lookup cimport Source, has_window, is_read, put_all_postings
-from sonicpy._native.memory cimport resized
+from sonicpy._native.memory cimport resized, zeroed
 from sonicpy._native.merged_list cimport Merged
 from sonicpy._native.object_scores cimport part_in_slot
 from sonicpy._native.plan cimport R_BRINGS, R_FORBIDDEN
@@ -312,7 +312,7 @@ cdef int add_slots(QueryState query, Py_ssize_t number, uint32_t first) except -
     cdef uint64_t words = query.among_words & row_words(row), some = 0
     cdef Py_ssize_t word, count = 0
     if row.slots == NULL:
-        row.slots = <uint16_t *> resized(NULL, WINDOW_OBJECTS * sizeof(uint16_t))
+        row.slots = <uint16_t *> zeroed(WINDOW_OBJECTS, sizeof(uint16_t))
     while words:
         word = lowest_bit(words)
         words &= words - 1

@@ -41,7 +41,7 @@ class _Reader:
         self._first = terms
         self._code = code
         self._lexer = lexer
-        self._numbers = {(word, WORDS): number for number, word in enumerate(terms.words)}
+        self._numbers = {(word, WORDS, ""): number for number, word in enumerate(terms.words)}
         self._more: list[tuple[bytes, int]] = []
 
     def terms(self) -> Terms:
@@ -58,6 +58,8 @@ class _Reader:
 
     def demands(self, web: WebQuery) -> Demands:
         """Return the demands of the items."""
+        if any(item.field for item in items_in(web)):
+            self._give_to_fields(web)
         required: list[int] = []
         either: list[Either] = []
         items = [item for items in web.items for item in items if item.sign != REFUSED]
@@ -88,6 +90,15 @@ class _Reader:
             phrases=tuple(self._phrases(web)),
         )
 
+    def _give_to_fields(self, web: WebQuery) -> None:
+        """Give the words of the text that it has in fields alone to these items: the last one with the word."""
+        fields = {word: item.field for item in items_in(web) if item.field for word in self._lexed(item.text).words}
+        plain = self._lexed(" ".join(item.text for item in items_in(web) if not item.field)).words
+        for word in fields.keys() - set(plain):
+            number = self._numbers.pop((word, WORDS, ""), None)
+            if number is not None:
+                self._numbers[word, WORDS, fields[word]] = number
+
     def _phrases(self, web: WebQuery) -> Iterator[tuple[bool, tuple[str, ...]]]:
         """Yield the words of each phrase, and whether it is needed, without the phrases among alternatives."""
         for either in web.items:
@@ -101,10 +112,10 @@ class _Reader:
     def _alone(self, web: WebQuery) -> Iterator[int]:
         """Yield the numbers of the terms that are wanted by themselves, not as alternatives."""
         alone = [either[0] for either in web.items if len(either) == 1 and either[0].sign != REFUSED]
-        plain = self._lexed(" ".join(item.text for item in alone if item.kind not in MANY))
-        yield from (self._numbers[word, WORDS] for word in plain.words if (word, WORDS) in self._numbers)
+        plain = self._lexed(" ".join(item.text for item in alone if item.kind not in MANY and not item.field))
+        yield from (self._numbers[word, WORDS, ""] for word in plain.words if (word, WORDS, "") in self._numbers)
         for item in alone:
-            if item.kind in MANY:
+            if item.kind in MANY or item.field:
                 yield from self._of(item)
 
     def _of_kind(self, items: Iterable[WebItem], kind: str) -> tuple[int, ...]:
@@ -115,18 +126,20 @@ class _Reader:
     def _of(self, item: WebItem) -> tuple[int, ...]:
         """Return the numbers of the terms of an item; terms that the text lacks are added to it."""
         if item.kind == INNER:
-            return (self._number(letters_of(item.text, self._lexer), INNER, SPECIAL),)
+            return (self._number((letters_of(item.text, self._lexer), INNER, item.field), SPECIAL),)
         terms = deciding(self._lexed(item.text))
         kinds = [WORDS] * len(terms)
         if item.kind == BEGUN and kinds:
             kinds[-1] = BEGUN
-        return tuple([self._number(word, kind, flags) for (word, flags), kind in zip(terms, kinds, strict=True)])
+        words = zip(terms, kinds, strict=True)
+        return tuple([self._number((word, kind, item.field), flags) for (word, flags), kind in words])
 
-    def _number(self, word: bytes, kind: str, flags: int) -> int:
-        if (word, kind) not in self._numbers:
-            self._numbers[word, kind] = len(self._numbers)
-            self._more.append((word, flags))
-        return self._numbers[word, kind]
+    def _number(self, key: tuple[bytes, str, str], flags: int) -> int:
+        """Return the number of a term, given by its word, its kind and the field in which it is searched."""
+        if key not in self._numbers:
+            self._numbers[key] = len(self._numbers)
+            self._more.append((key[0], flags))
+        return self._numbers[key]
 
     def _lexed(self, text: str) -> Terms:
         return self._lexer.lex_query(text, self._code)[0]

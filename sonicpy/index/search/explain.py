@@ -192,17 +192,26 @@ def _terms(analysed: Analysed, plan: Plan, rows: dict[bytes, TermInfo], config: 
     shown = range(min(len(analysed.terms), TERMS_SHOWN))
     left_out = analysed.dropped[:TERMS_SHOWN]
     dropped = [Term(word.decode(), "left out", DROPPED, 0, 0, None, (), None) for word in left_out]
-    refused = (_refused(clause, rows, config) for clause in plan.clauses if clause.role & FORBIDDEN)
+    inside = _inside(analysed.terms)
+    refused = (
+        _refused(clause, inside.get(clause.term), rows, config) for clause in plan.clauses if clause.role & FORBIDDEN
+    )
     return (*(_term(analysed, number, clauses.get(number), plan, rows, config) for number in shown), *refused, *dropped)
 
 
-def _refused(clause: Clause, rows: dict[bytes, TermInfo], config: "Config") -> Term:
+def _inside(terms: Terms) -> dict[int, str]:
+    """Return the named text in which alone a term or a refused word is searched, by the number of its clause."""
+    demands = demands_of(terms)
+    return {} if demands is None else dict(demands.inside)
+
+
+def _refused(clause: Clause, field: str | None, rows: dict[bytes, TermInfo], config: "Config") -> Term:
     """Return a word that no object of the answer may hold, with the words that it represents."""
     typed = clause.slots[0].words[0]
     row = rows.get(typed)
     others = [other for slot in clause.slots for other in _alternates(typed, slot, rows, is_scored=False)]
     df, kept = (row.df, _kept(row, config)) if row else (0, 0)
-    return Term(typed.decode(), "refused", None, df, kept, None, tuple(others[:ALTERNATES_SHOWN]), None)
+    return Term(typed.decode(), "refused", None, df, kept, None, tuple(others[:ALTERNATES_SHOWN]), None, field)
 
 
 def _clauses(plan: Plan, terms: Terms) -> dict[int, Clause]:
@@ -269,7 +278,7 @@ def _term(
         weight=exact.weight + exact.exact_weight if exact is not None and is_scored else None,
         alternates=tuple(alternates[:ALTERNATES_SHOWN]),
         exact_only=exact_only,
-        field=None if demands is None else dict(demands.inside).get(number),
+        field=_inside(analysed.terms).get(number),
     )
 
 

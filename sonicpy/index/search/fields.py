@@ -26,12 +26,12 @@ def with_fields(plan: Plan, terms: Terms) -> Plan:
     if demands is None or not (demands.fields or demands.inside):
         return plan
     if demands.inside:
-        plan = _looked_up_inside(plan, terms, dict(demands.inside))
+        plan = _looked_up_inside(plan, dict(demands.inside))
     if not demands.fields:
         return plan
     if all(weight is None for _, weight in demands.fields):
         names = [name.encode() for name, _ in demands.fields]
-        return _with_clauses(plan, [*(_inside(one, names) for one in plan.clauses), *_whole(plan, terms, names)])
+        return _with_clauses(plan, [*(inside_of(one, names) for one in plan.clauses), *_whole(plan, terms, names)])
     added = [
         clause
         for name, weight in demands.fields
@@ -87,7 +87,7 @@ def shown_times(word: bytes, times: int) -> int:
     return 1 if is_named(word) and is_whole(split_name(word)[1]) else times
 
 
-def _inside(clause: Clause, names: Sequence[bytes]) -> Clause:
+def inside_of(clause: Clause, names: Sequence[bytes]) -> Clause:
     """Return a clause that is searched in named texts alone."""
     slots = [_slot(slot, partial(_named, names=names)) for slot in clause.slots]
     return Clause(
@@ -95,25 +95,19 @@ def _inside(clause: Clause, names: Sequence[bytes]) -> Clause:
     )
 
 
-def _looked_up_inside(plan: Plan, terms: Terms, inside: dict[int, str]) -> Plan:
+def _looked_up_inside(plan: Plan, inside: dict[int, str]) -> Plan:
     """Return a plan in which some terms are searched in one named text alone; their clauses come last.
 
     Args:
         inside: number of a term -> the name of the text in which it is searched.
     """
-    words = {terms.words[number]: name.encode() for number, name in inside.items() if number < len(terms)}
-    asked, plain, named = set(terms.words), [], []
+    plain, named = [], []
     for clause in plan.clauses:
         own = inside.get(clause.term)
-        starts = {slot.words[0] for slot in clause.slots if slot.how == "exact"} & asked
-        if own is not None and len(starts) < 2:  # alternatives have one clause together
-            named.append(_inside(clause, [own.encode()]))
-        elif starts & words.keys() and clause.role:
-            slots = [
-                _slot(slot, partial(_named, names=[words[slot.words[0]]])) if slot.words[0] in words else slot
-                for slot in clause.slots
-            ]
-            named.append(Clause(clause.term, clause.role, clause.weight, slots, holders=clause.holders))
+        if any(is_named(word) for slot in clause.slots for word in slot.words):  # alternatives in one clause
+            named.append(clause)
+        elif own is not None:
+            named.append(inside_of(clause, [own.encode()]))
         else:
             plain.append(clause)
     return _with_clauses(plan, [*plain, *named])

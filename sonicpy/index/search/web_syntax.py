@@ -3,7 +3,7 @@
 "a phrase"   all of these words               -word   objects with it are refused
 word*        words that begin with it         +word   an object has to hold it
 *part*       words with these letters         a OR b  one of both is enough
-title:word   in this field
+title:word   in this field                    title:"a phrase"  all of these words in this field
 a AND b      as +a +b                         NOT word     as -word
 
 A sign counts only behind a blank or at the start, and before a letter, a quote or `*`: `C++`, `-5` and `e-mail` are
@@ -38,7 +38,7 @@ _ITEM = re.compile(
     r"""
     (?P<sign>[+-](?=["*]?[^\W\d_]))?       # a sign, before a letter
     (?:
-        "(?P<phrase>[^"]*)"                # a phrase
+        (?:(?P<field>[^\W\d_]\w*):)?"(?P<phrase>[^"]*)"  # a phrase, perhaps in a field
       | \*(?P<part>[^\s*"]+)\*(?!\S)       # letters inside of words
       | (?P<begun>[^\s*"]+)\*(?!\S)        # the beginning of words
       | (?P<words>\S+)                     # anything else
@@ -111,7 +111,7 @@ def read_web(text: str, fields: Container[str] = ()) -> WebQuery:
     Args:
         fields: the names of texts that the bucket has.
     """
-    items = [_in_field(item, fields) for item in _items(text.translate(_QUOTES))]
+    items = [_in_field(item, fields) for item in _items(text.translate(_QUOTES), fields)]
     eithers = _eithers(items)
     signed = sum(len(either) for either in eithers if len(either) > 1 or not either[0].is_plain)
     if signed > ITEMS_MAX or sum(item.kind in MANY for item in items) > MANY_MAX:
@@ -159,18 +159,18 @@ def notes_of(
     return tuple(note for note in changed if unordered or note != late)
 
 
-def _items(text: str) -> Iterator[WebItem]:
+def _items(text: str, fields: Container[str]) -> Iterator[WebItem]:
     """Yield the items of a text."""
     at = 0
     while (run := _RUN.search(text, at)) is not None:
         start, at = run.span()
         found = _ITEM.match(text, start)
         is_glued = start > 0 and not text[start - 1].isspace()  # to a quote that ends a phrase
-        if found is None or is_glued or not _is_meant(found):
+        if found is None or is_glued or not _is_meant(found, fields):
             yield WebItem(WORDS, run[0], "", start, at)
         else:
             kind, at = found.lastgroup or WORDS, found.end()
-            yield WebItem(kind, found[kind], found["sign"] or "", start, at)
+            yield WebItem(kind, found[kind], found["sign"] or "", start, at, found["field"] or "")
 
 
 def _in_field(item: WebItem, fields: Container[str]) -> WebItem:
@@ -181,8 +181,11 @@ def _in_field(item: WebItem, fields: Container[str]) -> WebItem:
     return item._replace(text=item.text[found.end() :], field=found[1])
 
 
-def _is_meant(found: re.Match[str]) -> bool:
-    """Return whether an item with * is meant as one: a beginning ends in a letter or digit, a part has one."""
+def _is_meant(found: re.Match[str], fields: Container[str]) -> bool:
+    """Return whether an item with * is meant as one, a beginning ends in a letter or digit, a part has one; and whether
+    the field of a phrase exists."""
+    if found["field"] is not None:
+        return found["field"] in fields
     begun, part = found["begun"], found["part"]
     return (begun is None or begun[-1].isalnum()) and (part is None or any(map(str.isalnum, part)))
 

@@ -12,6 +12,7 @@ from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, Terms
 from sonicpy.index.search.deciding_terms import deciding
 from sonicpy.index.search.demands import Demands, Either, RefusedWord
+from sonicpy.index.search.fields import inside_of
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.inner import joined_words
 from sonicpy.index.search.planners.rarely import Rarely
@@ -249,12 +250,18 @@ class Demanded:
     def _alternatives(self, clauses: list[Clause], either: Either) -> Iterator[Clause]:
         """Yield a clause for each way to take one word of every alternative."""
         has_to, alternatives = either
-        lists = [[one for one in clauses if one.term in numbers and _is_typed(one)] for numbers in alternatives]
+        typed = [self._in_field(one) for one in clauses if _is_typed(one)]
+        lists = [[one for one in typed if one.term in numbers] for numbers in alternatives]
         ways = list(product(*lists))
         shares = {id(one): len(some) / len(ways) for some in lists for one in some}
         for way in ways:
             is_needed = has_to or all(one.role & REQUIRED for one in way)
             yield _one_of(way, BRINGS | (REQUIRED if is_needed else 0), [shares[id(one)] for one in way])
+
+    def _in_field(self, clause: Clause) -> Clause:
+        """Return the clause of an alternative, searched in its named text alone if it has one."""
+        name = dict(self._demands.inside).get(clause.term)
+        return clause if name is None else inside_of(clause, [name.encode()])
 
     # -- refused words ---------------------------------------------------------------------------------------------
 
