@@ -196,6 +196,7 @@ async def _import(
         total = 0
         for source in sources:
             with opened(source, config) as index:
+                check_same_analyzer(source, index, recorder)
                 objects = 0
                 for held in index.holdings():
                     objects += 1
@@ -207,6 +208,17 @@ async def _import(
     return total
 
 
+def check_same_analyzer(source: Path, index: Index, recorder: Recorder) -> None:
+    """Raise ConfigError unless the texts of an index were cut as those of the cluster are."""
+    found, agreed = index.engine.analyzer(), recorder.analyzer()
+    for key in sorted({*found, *agreed}):
+        if found.get(key) != agreed.get(key):
+            raise ConfigError(
+                f"{source} was made with {key} = {found.get(key, 'unset')}; allowed is {agreed.get(key, 'unset')}, as "
+                "in the cluster: push its texts again."
+            )
+
+
 @contextlib.asynccontextmanager
 async def _appending(
     brokers: str, config: Config, *, only_empty: bool, spread: Mapping[str, int]
@@ -214,7 +226,7 @@ async def _appending(
     async with cluster_at(brokers, "sonicpy cluster import") as (connection, registry):
         layout = await registry.layout()
         recorder = Recorder(config)
-        await registry.agree_on_analyzer(recorder.analyzer())
+        recorder.follow(await registry.agree_on_analyzer(recorder.analyzer(), recorder.older_analyzer()))
         agreed = await registry.agreement()
         recorder.take_rules(rules_of(agreed))
         if only_empty:
