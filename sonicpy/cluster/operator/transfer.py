@@ -45,8 +45,9 @@ from sonicpy.index.maintenance.verify import holds_store
 from sonicpy.index.read_only_index import ReadOnlyIndex
 from sonicpy.index.recorder import RECORD_BYTES_MAX, Recorder
 from sonicpy.index.report.export import ExportedObject
-from sonicpy.store.care.backup import BACKUP_FILE
+from sonicpy.store.care.backup import BACKUP_FILE, open_backup
 from sonicpy.store.care.replica_backup import install_backup
+from sonicpy.store.rows.meta import ANALYZER
 
 if TYPE_CHECKING:
     from sonicpy.cluster.operator.recover import Say
@@ -128,6 +129,12 @@ def sources_in(folder: Path) -> Iterator[Path]:
     if not parts:
         raise StoreError(f"{folder} holds neither a store nor a backup")
     yield from parts
+
+
+def made_with(folder: Path) -> Mapping[str, str]:
+    """Return the analysis settings of a backup, or of a cluster's backup. Raises StoreError."""
+    with open_backup(next(sources_in(folder))) as environment, environment.reading() as transaction:
+        return ANALYZER.read(transaction) or {}
 
 
 @contextlib.contextmanager
@@ -215,7 +222,7 @@ def check_same_analyzer(source: Path, index: Index, recorder: Recorder) -> None:
         if found.get(key) != agreed.get(key):
             raise ConfigError(
                 f"{source} was made with {key} = {found.get(key, 'unset')}; allowed is {agreed.get(key, 'unset')}, as "
-                "in the cluster: push its texts again."
+                "in the cluster: make an empty cluster by sonicpy cluster init --like."
             )
 
 
