@@ -120,6 +120,7 @@ def test_the_wheel_holds_modules_stubs_and_tables(distributions: tuple[Path, Pat
         names = archive.namelist()
     assert {"sonicpy/py.typed", "sonicpy/_native/analyzer.pyi", "sonicpy/data/languages.bin"} <= set(names)
     assert {"sonicpy/data/stopwords.marisa", "sonicpy/data/language_words.bin"} <= set(names)
+    assert "sonicpy/data/chinese_words.bin" in names
     assert [name for name in names if name.startswith("sonicpy/_native/compiled.") and name.endswith(".so")]
     assert not [name for name in names if name.startswith(("tests", "benchmarks", "ext"))]
 
@@ -133,6 +134,19 @@ def test_the_tutorial_runs_in_a_checkout_with_an_installed_wheel(checkout: Path,
     printed = run(scripts / "python", "-c", program, cwd=checkout, path=scripts, alone=True)
     expected = "".join(block.expected() for block in code)
     assert doctest.OutputChecker().check_output(expected, printed, doctest.ELLIPSIS), printed
+
+
+CHINESE = """
+import importlib.util, sonicpy
+with sonicpy.open("index") as index:
+    index.push("c", "b", "o", "我来到北京清华大学")
+    print(*index.words("c", "b"), importlib.util.find_spec("rjieba"))
+"""
+
+
+def test_an_installed_wheel_cuts_chinese_without_an_extra(scripts: Path, tmp_path: Path) -> None:
+    printed = run(scripts / "python", "-X", "utf8", "-c", CHINESE, cwd=tmp_path, path=scripts, alone=True)
+    assert {"来到", "北京", "清华大学", "None"} <= set(printed.split())
 
 
 def test_an_installed_wheel_serves(scripts: Path, tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
 """The effect of settings and inputs on answers: the window, the language, pieces of documents, the extras."""
 
-import importlib.util
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
@@ -14,7 +14,8 @@ from sonicpy import Index
 from sonicpy.config import load
 from sonicpy.evaluation import relevance
 from sonicpy.evaluation.inputs import Collection
-from sonicpy.lexer import segmenters
+from sonicpy.lexer import lexer
+from sonicpy.lexer.segmenters import Segmenters
 from tests.support.texts import messages
 
 PIECES_BYTES = (None, 400, 200, 100)
@@ -84,21 +85,12 @@ def pieces_table(collections: Sequence[Collection]) -> str:
 
 def extras_table(collections: Sequence[Collection]) -> str:
     """Return a table of nDCG@10 with and without dictionaries for Chinese and Japanese."""
-    missing = dict.fromkeys(("rjieba", "fugashi", "unidic_lite"))
     rows = []
     for collection in collections:
         cells = []
-        for hidden in ({}, missing):
-            with (
-                patch.object(
-                    segmenters, "find_spec", lambda name, hidden=hidden: None if name in hidden else _find_spec(name)
-                ),
-                fresh() as (index, _),
-            ):
+        for made in (Segmenters, partial(Segmenters, has_zh=False, has_ja=False)):
+            with patch.object(lexer, "Segmenters", made), fresh() as (index, _):
                 figures = relevance.evaluate(index, "c", collection)
             cells += [f"{figures.ndcg_10:.4f}", f"{figures.query_us:.0f}"]
         rows.append([collection.name, *cells])
     return table(["collection", "with extras", "us a query", "without", "us a query"], rows)
-
-
-_find_spec = importlib.util.find_spec

@@ -44,6 +44,9 @@ def _add_init(below: Verbs) -> None:
     add_brokers(parser)
     parser.add_argument("--monitor", metavar="URLS", required=True, help="the monitoring addresses of all brokers")
     parser.add_argument("--nodes", metavar="NAMES", required=True, help="names of the nodes that hold partitions")
+    parser.add_argument(
+        "--like", metavar="DIR", type=Path, help="cut texts as this backup, which the cluster can then restore"
+    )
     _add_layout(parser)
     parser.set_defaults(run=init)
 
@@ -127,7 +130,9 @@ def init(arguments: argparse.Namespace) -> int:
     nodes = arguments.nodes.split(",")
     _check_layout(arguments)
     monitors = arguments.monitor.split(",")
-    made = setup.init(brokers(arguments), monitors, arguments.partitions, arguments.copies, nodes, arguments.logs)
+    analyzer = None if arguments.like is None else load_cluster("operator.transfer").made_with(arguments.like)
+    layout = arguments.partitions, arguments.copies, nodes, arguments.logs
+    made = setup.init(brokers(arguments), monitors, *layout, analyzer)
     print(f"the cluster has {made.partitions} partitions on {', '.join(made.nodes)}")
     return 0
 

@@ -110,7 +110,7 @@ class NodeServer(Server):
         config = with_shared_cache(self._config, layout.partitions)
         recorder = Recorder(config)
         recorder.lexer.prepare()
-        await registry.agree_on_analyzer(recorder.analyzer())
+        recorder.follow(await registry.agree_on_analyzer(recorder.analyzer(), recorder.older_analyzer()))
         check_agreement(agreed := await registry.agreement())
         name = self._name
         taken = f"--node is {name}; allowed is a name that no running node has, and a running node has this one"

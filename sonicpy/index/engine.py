@@ -63,10 +63,9 @@ class Engine(TextEngine):
     Args:
         path: the folder, created if it is missing; None: `store.kv.path` of the settings.
         config: the settings; None: the defaults.
-        autocommit: commit every change before the call that makes it returns; else the owner of the only writing
-            thread seals and commits.
-        commits_late: if this engine commits by itself: a change is done when the log has it, and the commit follows
-            within a second, when many changes share it. All threads see the change at once.
+        autocommit: commit each change before its call returns; else the owner of the only writing thread does it.
+        commits_late: if this engine commits by itself: a change, which all threads see at once, is done when the log
+            has it, and the commit of many follows within a second.
         temporary: delete the folder on close.
         lexer: see `TextEngine`.
 
@@ -156,8 +155,7 @@ class Engine(TextEngine):
     def read(self) -> AbstractContextManager[View]:
         """Return a context manager for one read: `with engine.read() as view`.
 
-        The view shows the open write transaction on the thread that owns it, and the last commit elsewhere. The block
-        raises StoreDamaged for rows that cannot be decoded.
+        The view shows the open write transaction on its thread, the last commit elsewhere. Raises StoreDamaged.
         """
         return self.store.reading()
 
@@ -446,6 +444,7 @@ class Engine(TextEngine):
             SharedStore if self._commits_late else Store,
             folder,
             self.analyzer(),
+            older=self.older_analyzer(),
             map_bytes=kv.map_size_mb << 20,
             durability=kv.durability,
             postings_max_bytes=kv.query_cache_mb << 20,
@@ -455,6 +454,7 @@ class Engine(TextEngine):
         )
         store.sync_before(partial(sync_names, self.graphs.folder))  # not a method: the store must not hold its owner
         self.was_converted = store.was_converted
+        self.follow(store.made_with())
         return store
 
     def _drop_leftovers(self) -> None:

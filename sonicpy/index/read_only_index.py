@@ -83,10 +83,12 @@ class ReadOnlyEngine(Engine):
             ReadOnlyStore,
             folder,
             self.analyzer(),
+            older=self.older_analyzer(),
             map_bytes=kv.map_size_mb << 20,
             postings_max_bytes=kv.query_cache_mb << 20,
             access=self.access,
         )
+        self.follow(store.made_with())
         return store.any_store()
 
     def _drop_leftovers(self) -> None:

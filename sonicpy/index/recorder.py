@@ -1,6 +1,6 @@
 """The recorder of a node: it turns texts into terms, and changes into records of the cluster's log."""
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING
 
 from sonicpy._native.terms import Terms
@@ -87,6 +87,11 @@ class RecorderEngine(TextEngine):
         """Cut the texts of changes by these rules until the next call; None: by those of a new bucket."""
         self._cutter = self.lexer if rules is None else self.lexer.under(rules)
 
+    def follow(self, made: Mapping[str, str]) -> None:
+        """Cut all texts as the cluster was made; see `TextEngine.follow`."""
+        super().follow(made)
+        self._cutter = self.lexer
+
     def _check_rules(self, oid: str, rules: int) -> None:
         if rules > self.lexer.rules:  # an import, too, waits for the upgrade
             raise StoreError(
@@ -135,6 +140,14 @@ class Recorder(TextReader, Changing):
     def analyzer(self) -> dict[str, str]:
         """Return the settings that decide the stored terms of a text; see `TextEngine.analyzer`."""
         return self._engine.analyzer()
+
+    def older_analyzer(self) -> dict[str, str]:
+        """Return the settings, as `analyzer`, of clusters of 1.0 whose Chinese is not cut into words."""
+        return self._engine.older_analyzer()
+
+    def follow(self, made: Mapping[str, str]) -> None:
+        """Cut all texts as the cluster was made; see `TextEngine.follow`."""
+        self._engine.follow(made)
 
     def read_query(
         self, search: Search, rules: int | None = None, fields: Container[str] = ()

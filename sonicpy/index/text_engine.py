@@ -1,7 +1,7 @@
 """TextEngine: the part of an engine that needs no folder: settings, lexers, names."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -9,6 +9,7 @@ from sonicpy._native.ids import are_names
 from sonicpy._native.terms import Terms
 from sonicpy.ids import ObjectName, check_names, object_name
 from sonicpy.lexer.lexer import Lexer
+from sonicpy.lexer.segmenters import CHINESE
 from sonicpy.store.changing.mutations import Mutation, PushWith, RulesDiffer, UpsertTerms
 from sonicpy.store.fields.all_fields import ORDER as WORD_ORDER
 from sonicpy.store.rows.meta import ANALYZER, BY_ASSOCIATION, BY_OBJECT, ORDER
@@ -39,7 +40,22 @@ class TextEngine(ABC):
 
     def analyzer(self) -> dict[str, str]:
         """Return the settings that decide the stored terms of a text and the order of postings lists, by key."""
-        return {**self.lexer.analyser(), ORDER: BY_ASSOCIATION if self.is_compat else BY_OBJECT}
+        return self._analyzer_of(self.lexer)
+
+    def older_analyzer(self) -> dict[str, str]:
+        """Return the settings, as `analyzer`, of stores of 1.0 whose Chinese is not cut into words."""
+        return self._analyzer_of(self.lexer.by_letters())
+
+    def _analyzer_of(self, lexer: Lexer) -> dict[str, str]:
+        return {**lexer.analyser(), ORDER: BY_ASSOCIATION if self.is_compat else BY_OBJECT}
+
+    def follow(self, made: Mapping[str, str]) -> None:
+        """Cut all texts as a store was made, by its settings: they differ from those of `analyzer` at most in Chinese
+        words.
+        """
+        if made.get(CHINESE) == str(False):
+            self.lexer = self.lexer.by_letters()
+            self.packed_analyzer = ANALYZER.pack(self.analyzer())
 
     @cached_property
     def packed_analyzer(self) -> bytes:

@@ -91,6 +91,7 @@ class Lexer:
         self._segmenters = Segmenters()
         self._keeps_order = False
         self._ordered: Lexer | None = None
+        self._by_letters: Lexer | None = None
         self._analyzer = self._sonic_analyzer() if compat else self._default_analyzer()
         self._lists = StopWords()
         self._sonic_guesser = SonicGuesser(self._lists) if compat else None
@@ -124,10 +125,22 @@ class Lexer:
                 raise KeyError(rules)
             found = copy(self)
             found.rules = rules
-            found._ordered = None
+            found._ordered = found._by_letters = None
             found._analyzer = found._default_analyzer()
             found._bind_none()
             self._by_rules[rules] = found
+        return found
+
+    def by_letters(self) -> "Lexer":
+        """Return a lexer with the same settings and rules by which Chinese is not cut into words."""
+        found = self._by_letters
+        if found is None:
+            found = copy(self)
+            found._segmenters = Segmenters(has_zh=False, has_ja=self._segmenters.has_ja)
+            found._analyzer = found._sonic_analyzer() if self._compat else found._default_analyzer()
+            found._bind_none()
+            found._ordered, found._by_letters, found._by_rules = None, found, {found.rules: found}
+            self._by_letters = found
         return found
 
     def ordered(self) -> "Lexer":
@@ -136,6 +149,7 @@ class Lexer:
         if found is None:
             found = copy(self)
             found._keeps_order = True
+            found._by_letters = None
             found._analyzer = found._default_analyzer()
             found._bind_none()
             self._ordered = found
@@ -331,7 +345,7 @@ class Lexer:
         settings = {
             "lexer": str(VERSION),
             "server.compat": "sonic" if self._compat else "none",
-            **self._segmenters.installed(),
+            **self._segmenters.in_use(),
         }
         if self._compat and (self._segmenters.has_zh or dict(self._normalization) != PLAIN_NORMALIZATION):
             settings["lexer.compat"] = str(SONIC_VERSION)

@@ -1,4 +1,4 @@
-"""Words of Chinese and Japanese text by dictionary: with the extras [zh] and [ja] (fugashi with unidic-lite).
+"""Words of Chinese and Japanese text by dictionary: of Japanese with the extra [ja] (fugashi with unidic-lite).
 
 The first text that needs a dictionary loads it; that of Chinese is part of sonicpy, and mapped. The run of letters
 alone decides which dictionary cuts it, not the language of the text, so the same run gives the same words at PUSH, POP
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 Segmenter = Callable[[str], list[str]]
 
+CHINESE = "extras.zh"
+"""The key of the analyser that notes whether Chinese is cut into words; an extra decided that in 1.0."""
+
 find_spec = cache(importlib.util.find_spec)
 """importlib's find_spec, called once a process and module: an exception of a signal handler inside it may leave the
 import lock held."""
@@ -35,11 +38,16 @@ no more."""
 
 
 class Segmenters:
-    """The installed dictionaries, each loaded for the first text that needs it."""
+    """The dictionaries, each loaded for the first text that needs it.
 
-    def __init__(self) -> None:
-        self.has_zh = find_spec("rjieba") is not None
-        self.has_ja = find_spec("fugashi") is not None and find_spec("unidic_lite") is not None
+    Args:
+        has_zh: whether Chinese is cut into words; if not, by letters, as in stores made without the extra [zh] of 1.0.
+        has_ja: whether Japanese is cut into words; None: if the extra [ja] is installed.
+    """
+
+    def __init__(self, *, has_zh: bool = True, has_ja: bool | None = None) -> None:
+        self.has_zh = has_zh
+        self.has_ja = has_ja if has_ja is not None else all(map(find_spec, ("fugashi", "unidic_lite")))
         self._zh: Segmenter | None = None
         self._ja: Segmenter | None = None
 
@@ -72,9 +80,9 @@ class Segmenters:
             self._ja = lambda text: [word for part in parts(text) for word in tagger.parse(part).split()]
         return self._ja(text)
 
-    def installed(self) -> dict[str, str]:
-        """Return, for each extra, whether it is in use, because the terms of a text depend on that."""
-        return {"extras.zh": str(self.has_zh), "extras.ja": str(self.has_ja)}
+    def in_use(self) -> dict[str, str]:
+        """Return, for each dictionary, whether it is in use, because the terms of a text depend on that."""
+        return {CHINESE: str(self.has_zh), "extras.ja": str(self.has_ja)}
 
 
 @cache

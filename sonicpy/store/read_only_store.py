@@ -20,7 +20,7 @@ from sonicpy.store.disk.environment import DATA_FILE, Environment
 from sonicpy.store.disk.folder import ReaderLock, holds_store, may_write
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.reader import StoreReader
-from sonicpy.store.rows.meta import FORMAT, check_analyzer, check_format, uses_of
+from sonicpy.store.rows.meta import ANALYZER, FORMAT, as_made, check_analyzer, check_format, uses_of
 from sonicpy.store.rows.uses import check_known
 from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES, Snapshot
 from sonicpy.store.views.view import View
@@ -32,7 +32,7 @@ class ReadOnlyStore(StoreReader):
 
     Args:
         folder: the folder of an existing store.
-        analyzer: the analysis settings; they must be those of the store.
+        analyzer, older: the analysis settings of new stores, and of older ones, which keep them; see `as_made`.
         map_bytes: the address space to reserve, which grows with that of the writing process.
         postings_max_bytes: the most bytes of postings that readers cache.
         access: modes of new files.
@@ -49,6 +49,7 @@ class ReadOnlyStore(StoreReader):
         folder: Path,
         analyzer: Mapping[str, str],
         *,
+        older: Mapping[str, str] | None = None,
         map_bytes: int,
         postings_max_bytes: int = POSTINGS_MAX_BYTES,
         access: Access = PRIVATE,
@@ -69,7 +70,7 @@ class ReadOnlyStore(StoreReader):
                 self._closers.append(self._reader_lock.release)
             environment = Environment(folder, map_bytes, read_only=True, unlocked=unlocked, access=access)
             self._closers.append(environment.close)
-            self._uses = _check_made_with(folder, environment, analyzer)
+            self._uses = _check_made_with(folder, environment, analyzer, older)
             super().__init__(folder, environment, postings_max_bytes, access)
         except BaseException:
             insist(self._release)
@@ -149,12 +150,14 @@ class ReadOnlyStore(StoreReader):
             self._reader_lock.release()
 
 
-def _check_made_with(folder: Path, environment: Environment, analyzer: Mapping[str, str]) -> frozenset[str]:
+def _check_made_with(
+    folder: Path, environment: Environment, analyzer: Mapping[str, str], older: Mapping[str, str] | None
+) -> frozenset[str]:
     """Return the features of `uses.KNOWN` that the store uses. Raises StoreError if its texts were analysed by other
     settings."""
     with environment.reading() as transaction:
         if FORMAT.read(transaction) is None:
             raise StoreError(f"another process is creating the store in {folder}: try again")
         check_format(transaction)
-        check_analyzer(folder, transaction, analyzer)
+        check_analyzer(folder, transaction, as_made(ANALYZER.read(transaction), analyzer, older))
         return uses_of(transaction)

@@ -1,7 +1,7 @@
 """Reading a store: snapshots of its last commit, which readers share, and its sizes."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from math import inf
 from pathlib import Path
@@ -14,6 +14,7 @@ from sonicpy.files import PRIVATE, Access
 from sonicpy.store.disk.environment import Environment, ReaderSlot
 from sonicpy.store.disk.late_commits import LateCommits
 from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.rows.meta import ANALYZER
 from sonicpy.store.rows.undecoded import UNDECODED
 from sonicpy.store.views.read_cache import Snapshot, SnapshotCache
 from sonicpy.store.views.view import View
@@ -53,6 +54,11 @@ class StoreReader:
         self._environment = environment
         self._snapshot_cache = SnapshotCache(-1, postings_max_bytes=postings_max_bytes)
         self._replacing_cache = threading.Lock()  # only one cache may take over the content of another
+
+    def made_with(self) -> Mapping[str, str]:
+        """Return the analysis settings by which the texts of the store are cut."""
+        with self._environment.reading() as transaction:
+            return ANALYZER.read(transaction) or {}
 
     def reading(self, then: Callable[..., Any] | None = None, *args: Any) -> AbstractContextManager[Any]:
         """Return a context manager for a read of the state that this thread should see: `with ... as view`.

@@ -47,7 +47,7 @@ from sonicpy.store.disk.free_space import FreeSpace
 from sonicpy.store.disk.log import RECORD_MAX_BYTES, Log, Records
 from sonicpy.store.recovery import Item, RecoveringStore, Value, apply_all
 from sonicpy.store.refused_changes import Refusals
-from sonicpy.store.rows.meta import OLDER_FORMATS, read_position
+from sonicpy.store.rows.meta import OLDER_FORMATS, made_by, read_position
 from sonicpy.store.vector_pushes import ORDER_ID, TRIED_AGAIN, VectorPushes, push_of
 from sonicpy.store.views.open_cache import OpenCache
 from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES
@@ -66,7 +66,7 @@ class Store(VectorPushes, RecoveringStore):
 
     Args:
         folder: created if it is missing.
-        analyzer: the analysis settings, by key; they must be those of the store.
+        analyzer, older: the analysis settings of new stores, and of older ones, which keep them; see `as_made`.
         map_bytes: the address space to reserve for the environment; it takes no disk until it is used.
         durability: "interval": a loss of power undoes the changes of about the last second; "commit": it undoes no
             change for which the caller waited by `sync_log`. Both sync in the background.
@@ -81,8 +81,7 @@ class Store(VectorPushes, RecoveringStore):
         StoreError: the store cannot be opened; the message holds the reason and advice.
 
     Attributes:
-        was_converted: whether the store was converted from an older format when it was opened, and needs new word
-            graphs.
+        was_converted: whether opening converted the store from an older format, so that it needs new word graphs.
     """
 
     # Objects of at most 30 attributes are read with fewer instructions, so rare ones are here.
@@ -93,6 +92,7 @@ class Store(VectorPushes, RecoveringStore):
         folder: Path,
         analyzer: Mapping[str, str],
         *,
+        older: Mapping[str, str] | None = None,
         map_bytes: int,
         durability: str = "interval",
         postings_max_bytes: int = POSTINGS_MAX_BYTES,
@@ -109,6 +109,7 @@ class Store(VectorPushes, RecoveringStore):
             prepare(folder, is_new=lock.made_data, access=access)
             environment = Environment(folder, map_bytes, access=access)
             self._closers.append(environment.close)
+            analyzer = made_by(environment, analyzer, older)
             super().__init__(folder, environment, log, analyzer, postings_max_bytes, access)
             if not begins_small:
                 self._write_cache.begins_small = False

@@ -135,7 +135,6 @@ def test_the_text_of_a_line(line: bytes, text: bytes, meta: bytes) -> None:
     ("sonic", "ours", "is_meant"), [(1, 2, True), (0, 2, False), (1, 3, False), (2, 1, False), (2, 2, False)]
 )
 def test_pop_removes_as_many_as_the_rule_says(sonic: int, ours: int, is_meant: bool) -> None:
-    pytest.importorskip("rjieba", reason="the extra zh is not installed")
     scenario = Scenario(1, "default", (Step("ingest 1", STORED_CHINESE), POP_CHINESE))
     counts = (b"RESULT %d\r\n" % sonic, b"RESULT %d\r\n" % ours)
     row = explained_if(scenario, lambda played: POP_CHINESE in played.steps, *counts)
@@ -161,7 +160,6 @@ def test_two_causes_may_meet_in_one_step() -> None:
     """Sonic stores the mark, and its POP removes the mark, too; sonicpy's POP removes the word and the blank, which
     Sonic's does not.
     """
-    pytest.importorskip("rjieba", reason="the extra zh is not installed")
     stored = Step("ingest 1", 'PUSH {c} b o "\u4eca\u5929\u5929\u6c14 \u0301 \u5929" LANG(cmn)'.encode())
     popped = Step("ingest 1", 'POP {c} b o "\u4eca\u5929\u5929\u6c14 \u0301"'.encode())
 

@@ -93,7 +93,7 @@ def test_the_table_of_extras_names_what_they_bring() -> None:
     for names, packages in re.findall(r"^\| (`[a-z0-9`, -]+`) \| ([\w;, -]+) \|", INSTALL, re.MULTILINE):
         parts = packages.split(";")
         for name, part in zip(re.findall(r"`([\w-]+)`", names), parts, strict=True):
-            told[name] = {package.strip() for package in part.split(",")}
+            told[name] = {package.strip() for package in part.split(",")} - {"-"}
     brought = {name: {re.split(r"[<>=]", each)[0] for each in packages} for name, packages in extras.items()}
     for_developers = {"assistants", "bench", "browser", "dev", "docs", "fuzz", "mutation", "test"}
     assert told == {name: packages for name, packages in brought.items() if name not in for_developers}

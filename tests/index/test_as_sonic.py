@@ -288,7 +288,6 @@ def test_languages_without_a_published_list(tmp_path: Path) -> None:
 
 
 def test_blanks_and_signs_of_chinese_text_are_words(tmp_path: Path) -> None:
-    pytest.importorskip("rjieba", reason="the extra zh is not installed")
     text = "\u4f60\u597d \u2014\n\u4e16\u754c\U0001f44d"
     with opened(tmp_path) as index:
         push(index, "o", text, "cmn")

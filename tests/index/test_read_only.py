@@ -151,7 +151,7 @@ def test_what_is_no_store(tmp_path: Path, damage: str) -> None:
 
 UNPRIVILEGED = """
 import contextlib, importlib, os, sys, sonicpy
-for name in ("rjieba", "fugashi", "unidic_lite"):  # whether they are installed can be seen for as long
+for name in ("fugashi", "unidic_lite"):  # whether they are installed can be seen for as long
     with contextlib.suppress(ImportError):
         importlib.import_module(name)
 with sonicpy.open(":memory:") as index:  # the interpreter itself may be out of reach afterwards

@@ -122,7 +122,7 @@ def index_words_of(text: str, folder: Path, with_extras: bool) -> int:
 class TestExtrasThatChange:
     @pytest.mark.parametrize(
         ("packages", "key"),
-        [(("rjieba",), "extras.zh"), (("fugashi",), "extras.ja"), (("unidic_lite",), "extras.ja")],
+        [(("fugashi",), "extras.ja"), (("unidic_lite",), "extras.ja")],
     )
     @pytest.mark.parametrize("at_first", [True, False])
     def test_the_store_is_not_opened(
@@ -141,7 +141,7 @@ class TestExtrasThatChange:
             with pytest.raises(StoreError) as caught:
                 open_index(tmp_path)
         message = str(caught.value)
-        assert f"{key} = {not at_first}, not {at_first}" in message
+        assert f"{key} = {str(not at_first).lower()}, not {str(at_first).lower()}" in message
         assert "export and import" in message
         assert "\n" not in message
 

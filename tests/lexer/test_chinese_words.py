@@ -43,14 +43,14 @@ def made_texts(number: int) -> list[str]:
 
 
 def test_texts_are_cut_as_by_rjieba() -> None:
-    rjieba = pytest.importorskip("rjieba", reason="the extra zh is not installed")
+    rjieba = pytest.importorskip("rjieba", reason="rjieba, the judge, is not installed")
     for text in made_texts(20_000):
         assert chinese_words().cut(text) == rjieba.cut(text, hmm=False), text
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("中国人民大学生a1.+\r\n"), max_size=60))
 def test_any_text_is_cut_as_by_rjieba(text: str) -> None:
-    rjieba = pytest.importorskip("rjieba", reason="the extra zh is not installed")
+    rjieba = pytest.importorskip("rjieba", reason="rjieba, the judge, is not installed")
     assert chinese_words().cut(text) == rjieba.cut(text, hmm=False)
 
 

@@ -12,9 +12,9 @@ from sonicpy.config import NormalizationConfig, StopwordsConfig, TokenizationCon
 from sonicpy.lexer.languages import LANGUAGES
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.lexer.segmenters import Segmenters
+from sonicpy.rules import FIRST
 from tests.support.shared_data import shared_data
 
-needs_zh = pytest.mark.skipif(not Segmenters().has_zh, reason="needs the extra [zh]")
 needs_ja = pytest.mark.skipif(not Segmenters().has_ja, reason="needs the extra [ja]")
 
 COMPAT = {"server__compat": "sonic"}
@@ -213,17 +213,14 @@ def test_short_and_long_lists(settings: dict[str, Any], text: str, lang: str, ex
 class TestRuns:
     """Scripts without blanks: words by a dictionary, pairs of letters as parts, single letters as stop words."""
 
-    @needs_zh
     def test_in_the_default_mode_a_dictionary_cuts_runs(self) -> None:
         expected = "清华大学 清! 华! 清华~ 大! 华大~ 学! 大学~"
         for lang in (None, "none", "jpn", "eng"):
             assert marked(lexer().lex("清华大学", lang)) == expected, "whatever the language"
 
-    @needs_zh
     def test_no_words_of_chinese_are_flagged(self) -> None:
         assert marked(lexer().lex("我的清华", "cmn")).split()[:3] == ["我", "的", "清华"]
 
-    @needs_zh
     def test_in_compat_mode_chinese_text_is_cut_by_dictionary_as_a_whole(self) -> None:
         cut = lexer(**COMPAT)
         words = decoded(cut.lex("我来到清华大学，come — here！", "cmn").words)
@@ -232,14 +229,22 @@ class TestRuns:
         assert marked(cut.lex("清华大学", "none")) == "清 华 大 学", "else letter by letter"
         assert marked(cut.lex("清华大学", "jpn")) == "清 华 大 学"
 
-    def test_without_the_dictionary_compat_mode_takes_chinese_letter_by_letter(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        bare = lexer(**COMPAT)
-        monkeypatch.setattr(bare._segmenters, "has_zh", False)
+    def test_in_an_older_store_compat_mode_takes_chinese_letter_by_letter(self) -> None:
+        bare = lexer(**COMPAT).by_letters()
         assert marked(bare.lex("清华 大学", "cmn")) == "清 华 学", "one of the letters is a stop word"
+        assert decoded(bare.lex_every_way("清华 大学")) == ["清", "华", "大", "学"]
 
-    @needs_zh
+    def test_an_older_store_has_letters_under_all_rules(self) -> None:
+        words = lexer()
+        ordered = words.ordered()
+        for made in (words, ordered):
+            bare = made.by_letters()
+            assert bare.by_letters() is bare is made.by_letters()
+            for cut in (bare, bare.ordered(), bare.under(FIRST), bare.under(FIRST).ordered(), bare.ordered().under(1)):
+                assert marked(cut.lex("来到北京", None)).startswith("来到北京 来!"), "the whole run"
+        assert ordered.by_letters().lex_push("清华大学", None).piece
+        assert marked(words.lex("来到北京", None)).startswith("来到 北京 "), "the others still have words"
+
     def test_latin_words_and_numbers_inside(self) -> None:
         assert marked(lexer().lex("我有3个iPhone", "none")) == "我 有 我有~ 3* 个 iphone"
 
@@ -294,7 +299,6 @@ class TestEveryWay:
         assert {"run", "dog"} < set(found)
         assert len(found) == len(set(found))
 
-    @needs_zh
     @pytest.mark.parametrize("text", ["我来到清华大学", "don't 清华大学", "don't stop", "rock'n'roll a.b", "v1.8.1"])
     @pytest.mark.parametrize("settings", [COMPAT, {}], ids=["compat", "default"])
     def test_chinese(self, settings: dict[str, Any], text: str) -> None:
@@ -361,8 +365,11 @@ class TestAnalyser:
         others = {"lexer", "server.compat", "extras.zh", "extras.ja"}
         for settings in (DROP, COMPAT):
             found = lexer(**settings).analyser()
-            version = {"lexer.compat"} if settings is COMPAT and found["extras.zh"] == "True" else set()
+            version = {"lexer.compat"} if settings is COMPAT else set()
             assert set(found) == fields | others | version
+            assert found["extras.zh"] == "True"
+            bare = lexer(**settings).by_letters().analyser()
+            assert bare == {**{key: value for key, value in found.items() if key not in version}, "extras.zh": "False"}
         lists = {"stopwords.allow", "stopwords.deny"}
         assert set(lexer().analyser()) == (fields | others) - lists, "the lists decide nothing that is stored"
 

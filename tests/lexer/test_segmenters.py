@@ -15,7 +15,6 @@ from sonicpy.lexer.segmenters import Segmenters
 from tests.support.patience import WAIT_S
 from tests.support.shared_data import shared_data
 
-needs_zh = pytest.mark.skipif(not Segmenters().has_zh, reason="needs the extra [zh]")
 needs_ja = pytest.mark.skipif(not Segmenters().has_ja, reason="needs the extra [ja]")
 
 CHINESE = [
@@ -41,7 +40,6 @@ def without_extras(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
 
 
 class TestWhichDictionary:
-    @needs_zh
     @pytest.mark.parametrize(("run", "words"), CHINESE)
     def test_han_is_cut_as_chinese(self, run: str, words: list[str] | None) -> None:
         found = Segmenters().words_of_run(run)
@@ -57,39 +55,36 @@ class TestWhichDictionary:
     def test_other_scripts_have_none(self, run: str) -> None:
         assert Segmenters().words_of_run(run) == []
 
-    @needs_zh
     def test_japanese_is_not_cut_as_chinese(self, monkeypatch: pytest.MonkeyPatch) -> None:
         without_extras(monkeypatch, "fugashi")
         assert Segmenters().words_of_run("東京都に住んでいます") == []
         assert Segmenters().words_of_run("北京") == ["北京"]
 
     @needs_ja
-    def test_chinese_is_not_cut_as_japanese(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        without_extras(monkeypatch, "rjieba")
-        assert Segmenters().words_of_run("东京") == []
-        assert Segmenters().words_of_run("東京に") == ["東京", "に"]
+    def test_chinese_is_not_cut_as_japanese(self) -> None:
+        without = Segmenters(has_zh=False)
+        assert without.words_of_run("东京") == []
+        assert without.words_of_run("東京に") == ["東京", "に"]
 
     @pytest.mark.parametrize(
         ("missing", "installed"),
         [
             ((), {"extras.zh": "True", "extras.ja": "True"}),
-            (("rjieba",), {"extras.zh": "False", "extras.ja": "True"}),
             (("fugashi",), {"extras.zh": "True", "extras.ja": "False"}),
             (("unidic_lite",), {"extras.zh": "True", "extras.ja": "False"}),
-            (("rjieba", "fugashi", "unidic_lite"), {"extras.zh": "False", "extras.ja": "False"}),
+            (("fugashi", "unidic_lite"), {"extras.zh": "True", "extras.ja": "False"}),
         ],
     )
-    @needs_zh
     @needs_ja
-    def test_what_is_installed(
+    def test_what_is_in_use(
         self, monkeypatch: pytest.MonkeyPatch, missing: tuple[str, ...], installed: dict[str, str]
     ) -> None:
         without_extras(monkeypatch, *missing)
-        assert Segmenters().installed() == installed
+        assert Segmenters().in_use() == installed
+        assert Segmenters(has_zh=False).in_use() == {**installed, "extras.zh": "False"}
 
 
 class TestTexts:
-    @needs_zh
     @pytest.mark.parametrize("name", ["cjk/zh.tsv", "cjk/zh_hant.tsv"])
     def test_no_chinese_letter_is_lost(self, name: str) -> None:
         segmenters = Segmenters()
@@ -103,7 +98,6 @@ class TestTexts:
             run = "".join(char for char in line if unicodedata.category(char) == "Lo")
             assert "".join(segmenters.japanese(run)) == run
 
-    @needs_zh
     @needs_ja
     @pytest.mark.parametrize("piece", ["一", "北京大学", "あ", "カ", "東京に住む"])
     def test_time_is_linear_on_long_runs(self, piece: str) -> None:
@@ -116,7 +110,6 @@ class TestTexts:
         if large > 0.002:  # below that, noise of the clock and fixed costs decide
             assert large < 24 * small
 
-    @needs_zh
     @needs_ja
     def test_from_eight_threads(self) -> None:
         segmenters = Segmenters()
@@ -172,7 +165,6 @@ LOADING = """
 """
 
 
-@needs_zh
 @needs_ja
 def test_a_dictionary_is_loaded_with_the_first_text_that_needs_it(tmp_path: Path) -> None:
     command = [sys.executable, "-c", textwrap.dedent(LOADING), str(tmp_path / "store")]

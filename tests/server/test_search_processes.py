@@ -1,5 +1,6 @@
 """Search processes: other processes serve connections in mode search, with the same answers as the main process."""
 
+import json
 import os
 import signal
 import subprocess
@@ -10,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from sonicpy import Index
 from sonicpy.server.process.stop_signals import EACH
+from tests.index.extras import cut_by_letters
 from tests.processes import HOST, Server, environment, free_port
 from tests.server.certificates import Certificates, write_certificates
 from tests.server.history import History
@@ -403,3 +406,16 @@ def test_both_ends_of_a_pump_close_together(tmp_path: Path, certificates: Certif
             last.send(b"PING\r\n")
             assert running.stop() == 0
             assert last.rest() == b"PONG\r\n"
+
+
+def test_they_cut_chinese_as_an_older_store(tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        cut_by_letters(monkeypatch)
+        with Index(tmp_path / "store") as index:
+            index.push("messages", "chinese", "o:1", "我来到北京清华大学")
+    with Server(tmp_path, {"server.search_processes": 1}) as server:
+        [process] = wait_for(server)
+        with moved(server, process) as peer:
+            answer = json.loads(peer.ask('EXPLAIN messages chinese "来到北京"').removeprefix("RESULT "))
+            words = [term["word"] for term in answer["terms"]]
+            assert words[0] == "来到北京", "the whole run, not 来到 and 北京"

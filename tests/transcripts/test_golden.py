@@ -1,6 +1,5 @@
 """The golden transcripts: replay.py plays each whole file against a new server over a socket."""
 
-import importlib.util
 import shlex
 import subprocess
 import sys
@@ -17,7 +16,7 @@ SERVE = f"{shlex.quote(sys.executable)} -m sonicpy serve -c {{config}}"
 COMPAT = f"/usr/bin/env SONIC_SERVER__COMPAT=sonic {SERVE}"
 COMPAT_WITHOUT_EXPANSIONS = f"/usr/bin/env SONIC_SERVER__COMPAT=sonic SONIC_SEARCH__QUERY_ALTERNATES_TRY=0 {SERVE}"
 
-COMMON = ("--skip-quirks",) if importlib.util.find_spec("rjieba") else ("--skip-quirks", "--skip-tag", "jieba")
+COMMON = ("--skip-quirks",)
 GROUPS = 4
 """The number of parts of the recorded scenarios, which can be played at the same time."""
 EXACT_THEMES = ("04", "06", "09", "15", "18", "20")

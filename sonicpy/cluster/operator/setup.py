@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http.client import HTTPException
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -23,7 +23,13 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def init(
-    brokers: str, monitors: Sequence[str], partitions: int, copies: int, nodes: Sequence[str], logs: int = 1
+    brokers: str,
+    monitors: Sequence[str],
+    partitions: int,
+    copies: int,
+    nodes: Sequence[str],
+    logs: int = 1,
+    analyzer: Mapping[str, str] | None = None,
 ) -> Layout:
     """Make a cluster, and return its layout; a second call with equal arguments changes nothing.
 
@@ -34,9 +40,11 @@ def init(
         copies: the number of nodes that hold each partition.
         nodes: the names of the nodes.
         logs: the number of logs; partitions share logs.
+        analyzer: the analysis settings of the cluster; None: the first node decides.
 
     Raises:
-        ConfigError: an argument is wrong, or a broker acknowledges before it syncs.
+        ConfigError: an argument is wrong, the cluster has other analysis settings, or a broker acknowledges before it
+            syncs.
         StoreError: the brokers refuse, or hold another cluster.
     """
     for node in nodes:
@@ -47,18 +55,23 @@ def init(
         )
     for monitor in monitors:
         check_broker(monitor)
-    return asyncio.run(make(brokers, Layout(partitions, copies, tuple(nodes), logs), newest()))
+    return asyncio.run(make(brokers, Layout(partitions, copies, tuple(nodes), logs), newest(), analyzer))
 
 
-async def make(brokers: str, layout: Layout, agreed: Agreement | None = None) -> Layout:
+async def make(
+    brokers: str, layout: Layout, agreed: Agreement | None = None, analyzer: Mapping[str, str] | None = None
+) -> Layout:
     """Make the registry and the streams; return the present layout. Raises as `init`.
 
     Args:
         agreed: as in `Registry.create`.
+        analyzer: as in `init`.
     """
     connection = await connect(brokers, "sonicpy cluster init", patient=False)
     try:
         registry = await Registry.create(connection, layout, LOG_COPIES, agreed)  # first, as it may refuse
+        if analyzer is not None:
+            await registry.agree_on_analyzer(analyzer)
         log = JetStream(connection)
         for number in range(layout.logs):
             await log.create(number, LOG_COPIES)

@@ -45,8 +45,9 @@ from sonicpy.index.maintenance.verify import holds_store
 from sonicpy.index.read_only_index import ReadOnlyIndex
 from sonicpy.index.recorder import RECORD_BYTES_MAX, Recorder
 from sonicpy.index.report.export import ExportedObject
-from sonicpy.store.care.backup import BACKUP_FILE
+from sonicpy.store.care.backup import BACKUP_FILE, open_backup
 from sonicpy.store.care.replica_backup import install_backup
+from sonicpy.store.rows.meta import ANALYZER
 
 if TYPE_CHECKING:
     from sonicpy.cluster.operator.recover import Say
@@ -130,6 +131,12 @@ def sources_in(folder: Path) -> Iterator[Path]:
     yield from parts
 
 
+def made_with(folder: Path) -> Mapping[str, str]:
+    """Return the analysis settings of a backup, or of a cluster's backup. Raises StoreError."""
+    with open_backup(next(sources_in(folder))) as environment, environment.reading() as transaction:
+        return ANALYZER.read(transaction) or {}
+
+
 @contextlib.contextmanager
 def opened(source: Path, config: Config) -> Iterator[Index]:
     """Open a store or a backup for reading, for the length of a `with` block. Raises StoreError."""
@@ -196,6 +203,7 @@ async def _import(
         total = 0
         for source in sources:
             with opened(source, config) as index:
+                check_same_analyzer(source, index, recorder)
                 objects = 0
                 for held in index.holdings():
                     objects += 1
@@ -207,6 +215,17 @@ async def _import(
     return total
 
 
+def check_same_analyzer(source: Path, index: Index, recorder: Recorder) -> None:
+    """Raise ConfigError unless the texts of an index were cut as those of the cluster are."""
+    found, agreed = index.engine.analyzer(), recorder.analyzer()
+    for key in sorted({*found, *agreed}):
+        if found.get(key) != agreed.get(key):
+            raise ConfigError(
+                f"{source} was made with {key} = {found.get(key, 'unset')}; allowed is {agreed.get(key, 'unset')}, as "
+                "in the cluster: make an empty cluster by sonicpy cluster init --like."
+            )
+
+
 @contextlib.asynccontextmanager
 async def _appending(
     brokers: str, config: Config, *, only_empty: bool, spread: Mapping[str, int]
@@ -214,7 +233,7 @@ async def _appending(
     async with cluster_at(brokers, "sonicpy cluster import") as (connection, registry):
         layout = await registry.layout()
         recorder = Recorder(config)
-        await registry.agree_on_analyzer(recorder.analyzer())
+        recorder.follow(await registry.agree_on_analyzer(recorder.analyzer(), recorder.older_analyzer()))
         agreed = await registry.agreement()
         recorder.take_rules(rules_of(agreed))
         if only_empty:

@@ -28,6 +28,7 @@ from sonicpy.cluster.log.jetstream_vault import LEADER_S, PAUSE_S, JetStreamVaul
 from sonicpy.cluster.log.vault import NotedValue, ValueChanged, Vault
 from sonicpy.cluster.registry.partitions import part_of, partition_of, partition_of_part, placement
 from sonicpy.errors import ConfigError, SonicError, StoreError
+from sonicpy.store.rows.meta import as_made
 
 FORMAT = 1
 TRIES = 5
@@ -224,19 +225,27 @@ class Registry:
             raise StoreError(f"the layout was not changed: {error}") from error
         return changed
 
-    async def agree_on_analyzer(self, analyzer: Mapping[str, str]) -> None:
-        """Check that this node has the analysis settings of the other nodes.
+    async def agree_on_analyzer(
+        self, analyzer: Mapping[str, str], older: Mapping[str, str] | None = None
+    ) -> Mapping[str, str]:
+        """Return the analysis settings of the cluster, which are those of this node.
+
+        Args:
+            analyzer: the settings of this node in a new cluster.
+            older: its settings in an older one; see `as_made`.
 
         Raises:
             ConfigError: its settings differ.
         """
         found = json.loads(await self._agree("analyser", json.dumps(dict(analyzer), sort_keys=True)))
+        analyzer = as_made(found, analyzer, older)
         for key in sorted({*found, *analyzer}):
             if found.get(key) != analyzer.get(key):
                 raise ConfigError(
                     f"{key} is {analyzer.get(key, 'unset')}; allowed is {found.get(key, 'unset')}, as on the other "
                     "nodes of the cluster."
                 )
+        return analyzer
 
     async def incarnation(self, node: str) -> tuple[int, bool]:
         """Return a number above that of every earlier start of a node, and whether this is its first start.

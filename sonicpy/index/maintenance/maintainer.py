@@ -5,7 +5,7 @@ connections. The engine and its store commit, sweep and measure sizes.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +27,7 @@ from sonicpy.store.care.restore import Restoration, drop_staged
 from sonicpy.store.disk.change_board import ChangeBoard
 from sonicpy.store.disk.folder import wide_files
 from sonicpy.store.read_only_store import ReadOnlyStore
+from sonicpy.store.rows.meta import ANALYZER, made_by
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_view import WriteView
 
@@ -250,8 +251,14 @@ class Maintainer:
         """Replace the collections that a backup holds; see `Index.restore`."""
         from sonicpy.index.maintenance.verify import check_backup  # noqa: PLC0415  loaded when it is needed
 
-        check_backup(Path(folder), self.engine.analyzer())
+        made = self._made_with(Path(folder))
+        check_backup(Path(folder), made)
         store = self.engine.store
+        if made != self.engine.analyzer():
+            with self.engine.changing():
+                store.maintain(lambda view: ANALYZER.write(view.transaction, made))
+                store.commit()
+                self.engine.follow(made)
         with (
             self.engine.changing_apart(),
             open_backup(Path(folder)) as environment,
@@ -268,6 +275,15 @@ class Maintainer:
                 drop_staged(store)
             self.engine.finish()
             store.sync()  # the log does not hold it
+
+    def _made_with(self, folder: Path) -> Mapping[str, str]:
+        """Return the analysis settings of the index; of an empty one those of a backup that it can follow."""
+        engine = self.engine
+        with engine.read() as view:
+            if next(iter(view.all_states()), None) is not None:
+                return engine.analyzer()
+        with open_backup(folder) as environment:
+            return made_by(environment, engine.analyzer(), engine.older_analyzer())
 
     @contextmanager
     def restoration(self, folder: Path | str) -> Iterator[Restoration]:

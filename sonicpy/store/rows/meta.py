@@ -15,6 +15,7 @@ from sonicpy.store.disk.table_numbers import META, SMALL_COUNTS
 from sonicpy.store.rows.uses import KNOWN, check_known, unknown
 
 if TYPE_CHECKING:
+    from sonicpy.store.disk.environment import Environment
     from sonicpy.store.disk.transaction import Transaction
 
 
@@ -222,6 +223,30 @@ def check_format(transaction: "Transaction", what: str = "the store", advice: st
         known = f"{', '.join(READABLE_FORMATS[:-1])} and {READABLE_FORMATS[-1]}"
         raise StoreError(f"{what} has format version {found or 'none'}, this sonicpy reads {known}: {advice}")
     check_known(uses_of(transaction), what)
+
+
+def as_made(
+    stored: Mapping[str, str] | None, analyzer: Mapping[str, str], older: Mapping[str, str] | None
+) -> Mapping[str, str]:
+    """Return those analysis settings by which a store was made: `older`, if it has all values in which they differ.
+
+    Args:
+        stored: the settings of the store; None: it is new.
+        analyzer: the settings of new stores.
+        older: the settings of older stores that keep them; None: there are none.
+    """
+    if not stored or older is None:
+        return analyzer
+    differing = [key for key in {*analyzer, *older} if analyzer.get(key) != older.get(key)]
+    return older if all(stored.get(key) == older.get(key) for key in differing) else analyzer
+
+
+def made_by(
+    environment: "Environment", analyzer: Mapping[str, str], older: Mapping[str, str] | None
+) -> Mapping[str, str]:
+    """Return the analysis settings by which the store of an environment was made; see `as_made`."""
+    with environment.reading() as transaction:
+        return as_made(ANALYZER.read(transaction), analyzer, older)
 
 
 def check_analyzer(folder: Path, transaction: "Transaction", analyzer: Mapping[str, str]) -> None:
