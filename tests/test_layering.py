@@ -55,7 +55,7 @@ ALLOWED = {
     "load": EVERYBODY | {"channel", "client"},
     "option_kinds": {"arguments", "bucket_names", "langcodes", "vectors"},
     "options": {
-        *("arguments", "bucket_names", "errors", "filters", "late", "option_kinds", "tags"),
+        *("arguments", "bucket_names", "errors", "filters", "ids", "late", "option_kinds", "tags"),
         *("text_names", "values"),
     },
     "pytest_plugin": {"__init__", "client", "config", "index", "interpreter"},

@@ -15,6 +15,11 @@ FIELD_NAMES = (
 BORN_GRAPHLESS = 1
 """The `graph_words` of a bucket that began as a small one: its words are compared until it is consolidated."""
 
+COUNTED = ("live_words", "lexicon_version")
+"""The fields that make a bucket count: it holds words now, or held words at the last consolidation."""
+BucketCounts = dict[tuple[str, str], int]
+"""Collection and field -> the number of buckets with a value other than 0 in the field."""
+
 
 class BucketState(Counters):
     """The counters of a bucket as a whole. Its row holds the fields as varints, in this order.

@@ -20,7 +20,7 @@ from typing import cast
 
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.rows.bucket_counts import BucketCounts
+from sonicpy.store.rows.bucket_state import BucketCounts
 
 NEWEST = struct.Struct("<Q")
 SIZE = struct.Struct("<H")

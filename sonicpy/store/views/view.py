@@ -27,9 +27,8 @@ from sonicpy.store.disk.table_numbers import (
     StoredRow,
 )
 from sonicpy.store.disk.transaction import Transaction
-from sonicpy.store.rows.bucket_counts import BucketCounts
 from sonicpy.store.rows.bucket_rules import RULES, unpack_rules
-from sonicpy.store.rows.bucket_state import FIELD_NAMES, BucketState
+from sonicpy.store.rows.bucket_state import COUNTED, FIELD_NAMES, BucketCounts, BucketState
 from sonicpy.store.rows.digests import DIGESTS_PER_ROW, NO_DIGEST, digest_at, digest_key
 from sonicpy.store.rows.keys import (
     STAGING,
@@ -149,6 +148,14 @@ class View:
             rows = self.transaction.rows_onward(SCOPES, prefix)
             count = self.bucket_counts[collection, field] = count_states(rows, prefix, FIELD_NAMES.index(field))
         return count
+
+    def _recount(self, scope: Scope, state: BucketState | None) -> None:
+        """Change the counts of a bucket's collection, before the bucket's row is replaced by `state`; None: deleted."""
+        for field in COUNTED:
+            if (scope[0], field) in self.bucket_counts:
+                row = self.transaction.get(SCOPES, scope_key(*scope))
+                before = row is not None and getattr(BucketState.unpack(row), field) > 0
+                self.bucket_counts[scope[0], field] += (state is not None and getattr(state, field) > 0) - before
 
     def has_buckets(self, collection: str) -> bool:
         """Return whether a collection has a bucket."""

@@ -12,8 +12,7 @@ from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, BufferedRow, RecordR
 from sonicpy._native.term_cache import TermCache
 from sonicpy.store.disk.table_numbers import LENGTHS, OBJECTS, ORDERS
 from sonicpy.store.disk.transaction import Transaction
-from sonicpy.store.rows.bucket_counts import BucketCounts
-from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.bucket_state import BucketCounts, BucketState
 from sonicpy.store.rows.changes import RecentChanges
 from sonicpy.store.rows.keys import bucket_key, object_key
 from sonicpy.store.rows.lengths import Lengths, lengths_in_rows, read_lengths

@@ -30,7 +30,6 @@ from sonicpy.store.disk.table_numbers import (
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.disk.why import Why
 from sonicpy.store.rows import bucket_rules, uses
-from sonicpy.store.rows.bucket_counts import recount
 from sonicpy.store.rows.bucket_state import BORN_GRAPHLESS, BucketState
 from sonicpy.store.rows.changes import Touched
 from sonicpy.store.rows.keys import BESIDE_MARKS, BUCKET_MAX, bucket_of, object_key, scope_key
@@ -228,7 +227,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         self._changed_buckets.discard(state.bucket)
         self.removals.forget_bucket(state.bucket)
         key = bucket_key(state.bucket)
-        recount(self.bucket_counts, self.transaction, Scope(collection, bucket), None)
+        self._recount(Scope(collection, bucket), None)
         self.transaction.delete(SCOPES, scope_key(collection, bucket))
         self.transaction.delete(BUCKETS, key)
         self.transaction.put(DROPPED, key, b"")
@@ -475,7 +474,7 @@ class WriteView(OpenOrders, OpenFacts, View):
     def _flush_states(self) -> None:
         if self.bucket_counts:
             for scope in self._changed_states:
-                recount(self.bucket_counts, self.transaction, Scope(*scope), self._states[scope])
+                self._recount(Scope(*scope), self._states[scope])
         self.transaction.put_many(
             SCOPES, [(scope_key(*scope), self._states[scope].pack()) for scope in sorted(self._changed_states)]
         )
