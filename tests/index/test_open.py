@@ -261,6 +261,22 @@ def test_a_forked_process_is_told_and_does_the_parent_no_harm(tmp_path: Path) ->
     assert own == "['o']"
 
 
+@pytest.mark.parametrize("before", ["", "sonicpy.open(sys.argv[1]).close()"])
+def test_an_index_that_a_function_of_atexit_opens_and_leaves_open_does_not_hang(tmp_path: Path, before: str) -> None:
+    done = run(
+        "import atexit, sys, sonicpy\n"
+        "@atexit.register\n"
+        "def last():\n"
+        "    global index\n"
+        "    index = sonicpy.open(sys.argv[1])\n"
+        "    index.push('c', 'b', 'o', 'word')\n" + before,
+        tmp_path / "store",
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    with sonicpy.open(tmp_path / "store") as index:
+        assert index.query("c", "b", "word") == ["o"]
+
+
 def test_an_iteration_that_outlives_its_index_is_told(tmp_path: Path) -> None:
     index = sonicpy.open(tmp_path / "store")
     index.bucket("c", "b").push_many([(number, "hello") for number in range(2000)])

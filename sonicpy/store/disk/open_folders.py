@@ -170,7 +170,9 @@ def guard(owner: Guarded, claim: FolderClaim) -> "weakref.finalize[..., Guarded]
 
 def _forget(claim: FolderClaim) -> None:
     held = claim.held
-    if held is not None and held.is_worked_here:  # the collector ran on a thread for which closing would wait
+    if sys.is_finalizing():  # a function of atexit has opened it: the threads for which closing would wait are gone
+        keep_for_ever(claim)
+    elif held is not None and held.is_worked_here:  # the collector ran on a thread for which closing would wait
         start_new_thread(insist, (claim.close,))
     else:
         insist(claim.close)
