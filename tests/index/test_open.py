@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import sonicpy
+import sonicpy.keyvalue
 from sonicpy.errors import IndexClosed, StoreError, StoreLocked
 from sonicpy.store.disk import temporary
 from tests.processes import environment
@@ -259,6 +260,29 @@ def test_a_forked_process_is_told_and_does_the_parent_no_harm(tmp_path: Path) ->
     for line in (opened, read):
         assert line.startswith("StoreLocked the store ") and "started afresh (spawn)" in line
     assert own == "['o']"
+
+
+@pytest.mark.parametrize("kind", ["index", "keyvalue"])
+def test_what_a_library_in_c_writes_to_a_closed_standard_error_ends_in_no_file_of_the_store(
+    tmp_path: Path, kind: str
+) -> None:
+    program = (
+        "import ctypes, sys, sonicpy, sonicpy.keyvalue\n"
+        "opened = {'index': sonicpy.open, 'keyvalue': sonicpy.keyvalue.open}[sys.argv[2]](sys.argv[1])\n"
+        "for _ in range(50):\n"
+        "    ctypes.CDLL(None).write(2, b'a warning' * 99, 891)\n"
+        "    ctypes.CDLL(None).write(1, b'a warning' * 99, 891)\n"
+        "opened.push('c', 'b', 'o', 'word') if sys.argv[2] == 'index' else opened.set(b'a', b'b')\n"
+        "opened.close()\n"
+    )
+    command = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", sys.executable, "-c", program, str(tmp_path / "store"), kind]
+    subprocess.run(command, env=environment({}), timeout=WAIT_S, check=True)
+    if kind == "index":
+        with sonicpy.open(tmp_path / "store") as index:
+            assert index.query("c", "b", "word") == ["o"]
+    else:
+        with sonicpy.keyvalue.open(tmp_path / "store") as table:
+            assert table.get(b"a") == b"b"
 
 
 @pytest.mark.parametrize("before", ["", "sonicpy.open(sys.argv[1]).close()"])

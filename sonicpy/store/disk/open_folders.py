@@ -20,6 +20,7 @@ from typing import ParamSpec, Protocol, TypeVar
 
 from sonicpy._native.held import Held as Locked
 from sonicpy._native.held import Kept, insist, keep_for_ever
+from sonicpy.disk import fill_standard_descriptors
 from sonicpy.errors import StoreLocked
 from sonicpy.files import PRIVATE, Access
 from sonicpy.store.disk.platform import make_folder
@@ -93,6 +94,7 @@ class FolderClaim:
             f"since {time.strftime('%H:%M:%S')} at {_caller()}: use that one, which any thread may, "
             "or close it first"
         )
+        fill_standard_descriptors()
         try:
             if writes:
                 make_folder(path, access)
