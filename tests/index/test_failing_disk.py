@@ -10,6 +10,7 @@ import sonicpy
 from sonicpy.errors import StoreFull
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.transaction import Transaction
+from tests.support.patience import WAIT_S, until
 
 C, B = "c", "b"
 KEPT = "the log has the change, which is visible at the latest after the next commit"
@@ -22,6 +23,15 @@ def full_commit(environment: Environment, transaction: Transaction) -> None:
 
 def read_only(*_: object) -> None:
     raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+
+def is_taken(index: sonicpy.Index, name: str) -> bool:
+    """Push an object, and return whether that was not refused."""
+    try:
+        index.push(C, B, name, "amber", "none")
+    except StoreFull:
+        return False
+    return True
 
 
 def found(index: sonicpy.Index) -> list[str]:
@@ -53,7 +63,7 @@ def test_reads_go_on_where_the_disk_can_only_be_read(
                     index.push(C, B, "refused", "amber", "none")
                 assert found(index) == ["committed", "logged"]
                 assert index.suggest(C, B, "amb") == ["amber"]
-        index.push(C, B, "later", "amber", "none")
+        until(lambda: is_taken(index, "later"), "changes are taken again")
     with sonicpy.open(tmp_path) as index:
         assert found(index) == ["committed", "later", "logged"]
         assert index.verify() == []
@@ -121,3 +131,33 @@ def test_the_error_in_the_middle_of_a_batch_says_that_the_log_has_its_changes(
         assert said.startswith(KEPT)
         index.commit()
         assert found(index) == ["o1", "o2"]
+
+
+def test_changes_that_a_full_disk_refuses_do_not_keep_readers_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each commit that fails is followed by a replay of the log. Only some of the refused changes try one, and the
+    first one after the disk has more room.
+    """
+    tried: list[int] = []
+    free = os.statvfs(tmp_path)
+
+    def count_and_fail(environment: Environment, transaction: Transaction) -> None:
+        tried.append(1)
+        full_commit(environment, transaction)
+
+    monkeypatch.setattr("os.statvfs", lambda path: free)
+    monkeypatch.setattr("sonicpy.store.refused_changes.RETRY_S", WAIT_S)
+    with sonicpy.open(tmp_path) as index:
+        index.push(C, B, "logged", "amber", "none")
+        with monkeypatch.context() as patch:
+            patch.setattr(Environment, "commit", count_and_fail)
+            with pytest.raises(StoreFull):
+                index.commit()
+            before = len(tried)
+            assert not any(is_taken(index, "refused") for _ in range(500))
+            assert len(tried) - before <= 5, "of the thread that commits"
+            assert not is_taken(index, "refused")
+        free = os.statvfs_result((*free[:4], free.f_bavail + 1, *free[5:]))
+        assert is_taken(index, "later"), "at once"
+        assert found(index) == ["later", "logged"]
