@@ -13,11 +13,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import lmdb
 import pytest
 
 import sonicpy
 import sonicpy.keyvalue
 from sonicpy.errors import IndexClosed, StoreError, StoreLocked
+from sonicpy.index.compacting import compact_folder
 from sonicpy.store.disk import temporary
 from tests.processes import environment
 from tests.support.patience import WAIT_S
@@ -90,6 +92,42 @@ def test_an_open_that_failed_leaves_the_folder_free(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
     sonicpy.open(tmp_path / "store").close()
     sonicpy.open(tmp_path / "none").close()
+
+
+def write_keys(folder: Path) -> None:
+    with sonicpy.keyvalue.open(folder) as table:
+        table.set(b"key", b"value")
+
+
+def read_keys(folder: Path) -> bytes | None:
+    with sonicpy.keyvalue.open(folder) as table:
+        return table.get(b"key")
+
+
+def write_foreign(folder: Path) -> None:
+    with lmdb.open(str(folder)) as environment, environment.begin(write=True) as transaction:
+        transaction.put(b"key", b"value")
+
+
+def read_foreign(folder: Path) -> bytes | None:
+    with lmdb.open(str(folder)) as environment, environment.begin() as transaction:
+        assert list(transaction.cursor().iternext(values=False)) == [b"key"]
+        return bytes(transaction.get(b"key") or b"")
+
+
+@pytest.mark.parametrize(("write", "read"), [(write_keys, read_keys), (write_foreign, read_foreign)])
+def test_a_folder_with_other_data_is_refused_and_keeps_it(
+    tmp_path: Path, write: Callable[[Path], None], read: Callable[[Path], bytes | None]
+) -> None:
+    """An index would add its tables to theirs, and such a table of keys could not be opened any more."""
+    write(tmp_path)
+    for read_only in (False, True):
+        with pytest.raises(StoreError, match=r"holds no index, but other data in data.mdb: choose another folder"):
+            sonicpy.open(tmp_path, read_only=read_only)
+    with pytest.raises(StoreError, match="holds no index"):
+        compact_folder(tmp_path)
+    assert not (tmp_path / "sonicpy.boot").exists()
+    assert read(tmp_path) == b"value"
 
 
 def test_an_index_of_the_other_mode_names_the_setting(tmp_path: Path) -> None:
