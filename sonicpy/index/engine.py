@@ -25,7 +25,7 @@ from sonicpy.late import late
 from sonicpy.late_logger import LateLogger
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.care.restore import drop_staged
-from sonicpy.store.changing.any_store import AnyStore, ClosedStore, EndedStore
+from sonicpy.store.changing.any_store import ENDED, AnyStore, ClosedStore, EndedStore
 from sonicpy.store.changing.mutations import (
     AnyPush,
     FlushBucket,
@@ -420,7 +420,7 @@ class Engine(TextEngine):
             return
         if self.turn.end(seconds):
             if not self.is_closed:
-                self.store = EndedStore(f"the index in {self.folder} was closed when the program ended").instead()
+                self.store = EndedStore(f"the index in {self.folder} {ENDED}").instead()
             if self._let_go(seconds):
                 return
         self._guard.detach()

@@ -339,6 +339,19 @@ def test_an_index_that_a_function_of_atexit_opens_and_leaves_open_does_not_hang(
         assert index.query("c", "b", "word") == ["o"]
 
 
+def test_a_function_of_atexit_that_comes_too_late_is_told_so(tmp_path: Path) -> None:
+    done = run(
+        "import atexit, sys, sonicpy\n"
+        "atexit.register(lambda: index.push('c', 'b', 'late', 'word'))\n"
+        "index = sonicpy.open(sys.argv[1])\n"
+        "atexit.register(lambda: index.push('c', 'b', 'o', 'word'))\n",
+        tmp_path / "store",
+    )
+    assert done.stderr.endswith(": register functions of atexit that use an index after it is opened\n")
+    with sonicpy.open(tmp_path / "store") as index:
+        assert index.objects("c", "b") == ["o"]
+
+
 def test_an_iteration_that_outlives_its_index_is_told(tmp_path: Path) -> None:
     index = sonicpy.open(tmp_path / "store")
     index.bucket("c", "b").push_many([(number, "hello") for number in range(2000)])
