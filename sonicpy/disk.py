@@ -1,4 +1,4 @@
-"""Waits for the disk on Linux and macOS, for the store and the word graphs."""
+"""Waits for the disk on Linux and macOS, for the store and the graphs; keeps files off the standard descriptors."""
 
 import errno
 import fcntl
@@ -55,3 +55,16 @@ def sync_file_system(folder: Path) -> bool:
     finally:
         os.close(descriptor)
     return True
+
+
+def fill_standard_descriptors() -> None:
+    """Open /dev/null for those of the descriptors 0, 1 and 2 that are closed.
+
+    The system gives the lowest free number to the next file: without this, a message of a library in C to the standard
+    error could overwrite the head of the data file.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)

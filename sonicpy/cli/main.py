@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 from sonicpy.cli.parser import parse
 from sonicpy.cli.passwords import remark_visible
+from sonicpy.disk import fill_standard_descriptors
 from sonicpy.errors import CommandError, ConfigError, SonicError, sentence_of
 
 FAILED = 1
@@ -69,15 +70,10 @@ def main(argv: list[str] | None = None) -> int:
 def _replace_closed_streams() -> None:
     """Open /dev/null for those of the descriptors 0, 1 and 2 that the caller closed.
 
-    The system gives the lowest free number to the next file: without this, output to stderr could end in the store, and
     uvloop ends a process that closes a connection with such a number. A closed stdin stays closed for verbs that read
     it.
     """
-    for descriptor in range(3):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    fill_standard_descriptors()
     if sys.stdout is None:
         sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
     if sys.stderr is None:

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from sonicpy.disk import sync_file, sync_file_system
-from sonicpy.errors import GraphError
+from sonicpy.disk import sync_file, sync_file_system, sync_folder
+from sonicpy.errors import GraphError, StoreError
 from sonicpy.files import PRIVATE, Access, make_all, new_bytes
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.late_logger import LateLogger
@@ -248,3 +248,13 @@ class GraphPool:
 def graph_folder(store: Path) -> Path:
     """Return the folder that holds the graphs of a store."""
     return store / "graph"
+
+
+def sync_names(folder: Path) -> None:
+    """Wait until the disk has the folder entries of committed graphs, as it has their content. Raises StoreError."""
+    try:
+        if folder.is_dir():
+            sync_folder(folder)
+            sync_folder(folder.parent)
+    except OSError as error:
+        raise StoreError(f"cannot sync {folder}: {error.strerror}") from error

@@ -14,18 +14,18 @@ from sonicpy._native.held import insist, keep_for_ever
 from sonicpy._native.terms import Terms
 from sonicpy._native.turn import Turn
 from sonicpy.config.defaults import DEFAULTS
-from sonicpy.disk import sync_folder
-from sonicpy.errors import InvalidArgument, StoreError
+from sonicpy.errors import InvalidArgument, StoreError, StoreFull
 from sonicpy.files import ACCESSES
-from sonicpy.graph.graph_pool import GraphName, GraphPool, graph_folder
+from sonicpy.graph.graph_pool import GraphName, GraphPool, graph_folder, sync_names
 from sonicpy.index.ingest.given_vectors import check_columns
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
 from sonicpy.index.search.several import UnitedLexicon, open_several
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.late import late
+from sonicpy.late_logger import LateLogger
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.care.restore import drop_staged
-from sonicpy.store.changing.any_store import AnyStore, ClosedStore, EndedStore
+from sonicpy.store.changing.any_store import ENDED, AnyStore, ClosedStore, EndedStore
 from sonicpy.store.changing.mutations import (
     AnyPush,
     FlushBucket,
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from sonicpy.store.changing.apply import is_vector
 else:
     is_vector = late("sonicpy.store.changing.apply", "is_vector", __name__)
+
+logger = LateLogger(__name__)
 
 BATCH_COMMIT = 512
 """The number of changes after which a batch commits; a change in a batch costs a third of one with its own commit."""
@@ -138,7 +140,7 @@ class Engine(TextEngine):
 
     def end_batch(self) -> None:
         """Commit the changes of a batch once `Turn.batches` no longer counts it."""
-        self.finish()
+        finish_change(self.store, self.finish)
 
     @property
     def is_batching(self) -> bool:
@@ -185,8 +187,15 @@ class Engine(TextEngine):
         return self.store.snapshot()
 
     def long_read(self) -> AbstractContextManager[View]:
-        """Return a context manager for one read like `read`, during which other threads may change the index."""
-        return self.read() if self._late is None else self.snapshot_of_now()
+        """Return a context manager for one read like `read`, during which other threads may change the index. While the
+        store refuses changes, it shows the last commit."""
+        if self._late is None:
+            return self.read()
+        try:
+            self.commit_before_reading()
+        except StoreFull as error:
+            logger.debug("%s", error)
+        return self.store.snapshot()
 
     def commit_before_reading(self) -> None:
         """Commit all changes, so that the next snapshot shows them."""
@@ -409,7 +418,7 @@ class Engine(TextEngine):
             return
         if self.turn.end(seconds):
             if not self.is_closed:
-                self.store = EndedStore(f"the index in {self.folder} was closed when the program ended").instead()
+                self.store = EndedStore(f"the index in {self.folder} {ENDED}").instead()
             if self._let_go(seconds):
                 return
         self._guard.detach()
@@ -474,7 +483,7 @@ class Engine(TextEngine):
     def _finish_change(self, *, late: bool = True) -> None:
         if self.turn.batches:
             if self.store.uncommitted >= BATCH_COMMIT:
-                self.finish()
+                finish_change(self.store, self.finish)
         elif late and self._late is not None:
             self._late.seal()
         elif self.is_autocommit:
@@ -488,13 +497,3 @@ class PushGroup(Protocol):
 
     @property
     def pushes(self) -> Sequence[AnyPush]: ...
-
-
-def sync_names(folder: Path) -> None:
-    """Wait until the disk has the folder entries of committed graphs, as it has their content. Raises StoreError."""
-    try:
-        if folder.is_dir():
-            sync_folder(folder)
-            sync_folder(folder.parent)
-    except OSError as error:
-        raise StoreError(f"cannot sync {folder}: {error.strerror}") from error

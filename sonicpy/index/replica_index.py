@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from sonicpy.graph.graph_pool import GraphPool, graph_folder
-from sonicpy.index.engine import Engine, sync_names
+from sonicpy.graph.graph_pool import GraphPool, graph_folder, sync_names
+from sonicpy.index.engine import Engine
 from sonicpy.index.index import Index
 from sonicpy.index.recorder import Recorder
 from sonicpy.index.spread_parts import SpreadParts

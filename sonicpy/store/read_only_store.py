@@ -12,7 +12,7 @@ from typing import Any, cast
 from sonicpy._native.held import insist
 from sonicpy.errors import ReadOnly, StoreError
 from sonicpy.files import PRIVATE, Access
-from sonicpy.store.care.startup import refuse_damaged_file
+from sonicpy.store.care.startup import refuse_damaged_file, refuse_other_tables
 from sonicpy.store.changing.any_store import AnyStore, Maintainable, Readable, refuses
 from sonicpy.store.disk.boot_mark import refuse_unrecovered
 from sonicpy.store.disk.change_board import ChangeBoard
@@ -155,6 +155,7 @@ def _check_made_with(
 ) -> frozenset[str]:
     """Return the features of `uses.KNOWN` that the store uses. Raises StoreError if its texts were analysed by other
     settings."""
+    refuse_other_tables(folder, environment)
     with environment.reading() as transaction:
         if FORMAT.read(transaction) is None:
             raise StoreError(f"another process is creating the store in {folder}: try again")

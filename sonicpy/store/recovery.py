@@ -11,6 +11,7 @@ are in `OpenTransactions`.
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +20,7 @@ from sonicpy._native.readers import OpenTransactions
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.files import Access
 from sonicpy.late import late
+from sonicpy.late_logger import LateLogger
 from sonicpy.store.changing.mutations import ChangeSynonyms, unpack_mutation
 from sonicpy.store.disk.change_board import ChangeBoard
 from sonicpy.store.disk.environment import GROWTHS_MAX, Environment
@@ -42,6 +44,8 @@ else:
     apply_all = late("sonicpy.store.changing.apply", "apply_all", __name__)
     take_step = late("sonicpy.store.changing.apply", "take_step", __name__)
     sweep = late("sonicpy.store.changing.sweep", "sweep", __name__)
+
+logger = LateLogger(__name__)
 
 Value = TypeVar("Value")
 Item = TypeVar("Item")
@@ -353,16 +357,23 @@ class RecoveringStore(StoreReader):
         raise StoreFull("the store cannot be recovered: its map is full whatever its size")
 
     def _replay(self, from_log_end: int | None) -> None:
+        end = inf
         if from_log_end is None:
-            self._log.cut_rest()
+            end = self._log.position
+            try:
+                self._log.cut_rest()
+            except StoreFull as error:  # the disk takes nothing: the next append tries again, and reads go on
+                logger.debug("%s", error)
         view = self._begun()
         dropped = set(buckets_in(view.transaction, DROPPED))
         self._write_cache.pending_buckets = set(buckets_in(view.transaction, PENDING)) - dropped
         position = read_position(view.transaction)
         if from_log_end is not None or position != self._log.position or self._unsealed:
-            for start, record in self._log.replay(position):
+            for behind, record in self._log.replay(position):
+                if behind > end:
+                    break
                 apply_all(view, (unpack_mutation(record),))
-                position = start
+                position = behind
             if from_log_end is not None:
                 self._log.position = position
             if self._unsealed:

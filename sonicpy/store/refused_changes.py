@@ -38,6 +38,7 @@ class Refusals:
         self._replaced: StoreLocked | None = None
         self._held_back: StoreFull | None = None
         self._next_try_s = 0.0
+        self._free_blocks = 0  # of the disk, after the last commit that failed
 
     @property
     def may_end(self) -> bool:
@@ -46,8 +47,8 @@ class Refusals:
 
     @property
     def is_time_to_try(self) -> bool:
-        """Whether the next commit after a failed one is due."""
-        return time.monotonic() >= self._next_try_s
+        """Whether the next commit after a failed one is due: some time has passed, or the disk has more room."""
+        return time.monotonic() >= self._next_try_s or self._lock.free_blocks() > self._free_blocks
 
     def hold_back(self, why: str | None) -> None:
         """Refuse changes with a sentence as the reason; None: accept them again."""
@@ -62,7 +63,8 @@ class Refusals:
         return reason
 
     def wait_after(self, took_s: float) -> None:
-        """Put off the next try of a commit, after one that took `took_s` seconds."""
+        """Put off the next try of a commit, after one that took `took_s` seconds: readers would wait for it."""
+        self._free_blocks = self._lock.free_blocks()
         self._next_try_s = time.monotonic() + max(RETRY_S, RETRY_PAUSE * took_s)
 
     def note_commit(self) -> None:

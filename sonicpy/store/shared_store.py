@@ -14,9 +14,13 @@ from math import inf
 from typing import Final
 
 from sonicpy._native.turn import Turn
+from sonicpy.errors import StoreFull
+from sonicpy.late_logger import LateLogger
 from sonicpy.store.disk.late_commits import COMMIT_BYTES, COMMIT_CHANGES, LateCommits
 from sonicpy.store.store import Store
 from sonicpy.store.views.view import View
+
+logger = LateLogger(__name__)
 
 PATIENCE_S: Final = 0.5
 """The longest time in seconds for which a late commit waits for readers when the map is full: readers may be waiting
@@ -71,13 +75,16 @@ class SharedStore(Store):
         """Seal all changes, and wait for the disk with durability "commit"; commit only if very many wait for it.
 
         Raises:
-            StoreError: the changes could not be sealed; or the commit failed, and the log keeps the changes.
+            StoreError: the changes could not be sealed.
         """
         self.seal()
         if self.durability == "commit":
             self.sync_log()
         if self.uncommitted >= COMMIT_CHANGES or self.uncommitted_bytes >= COMMIT_BYTES:
-            self.commit()
+            try:
+                self.commit()
+            except StoreFull as error:  # the log has the change; the next one is refused, and late commits log this
+                logger.debug("%s", error)
 
     def _is_due(self) -> bool:
         """Return whether to commit now: another process reads the folder, or has replaced one of its files, which the

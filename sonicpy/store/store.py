@@ -448,11 +448,8 @@ class Store(VectorPushes, RecoveringStore):
     def _check_accepting(self) -> None:
         if self.view is None:  # a change of an open transaction is as good as those before it
             self._refusals.check_files()
-        if self._refusals.may_end:
-            if self._turn is not None:
-                self.commit()  # nothing else tries again
-            elif self._refusals.is_time_to_try:
-                self._try_again()
+        if self._refusals.may_end and self._refusals.is_time_to_try:
+            self._try_again()
         self._refusals.check()
 
     def _try_again(self) -> None:

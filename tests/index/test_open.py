@@ -13,10 +13,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import lmdb
 import pytest
 
 import sonicpy
+import sonicpy.keyvalue
 from sonicpy.errors import IndexClosed, StoreError, StoreLocked
+from sonicpy.index.compacting import compact_folder
 from sonicpy.store.disk import temporary
 from tests.processes import environment
 from tests.support.patience import WAIT_S
@@ -89,6 +92,42 @@ def test_an_open_that_failed_leaves_the_folder_free(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
     sonicpy.open(tmp_path / "store").close()
     sonicpy.open(tmp_path / "none").close()
+
+
+def write_keys(folder: Path) -> None:
+    with sonicpy.keyvalue.open(folder) as table:
+        table.set(b"key", b"value")
+
+
+def read_keys(folder: Path) -> bytes | None:
+    with sonicpy.keyvalue.open(folder) as table:
+        return table.get(b"key")
+
+
+def write_foreign(folder: Path) -> None:
+    with lmdb.open(str(folder)) as environment, environment.begin(write=True) as transaction:
+        transaction.put(b"key", b"value")
+
+
+def read_foreign(folder: Path) -> bytes | None:
+    with lmdb.open(str(folder)) as environment, environment.begin() as transaction:
+        assert list(transaction.cursor().iternext(values=False)) == [b"key"]
+        return bytes(transaction.get(b"key") or b"")
+
+
+@pytest.mark.parametrize(("write", "read"), [(write_keys, read_keys), (write_foreign, read_foreign)])
+def test_a_folder_with_other_data_is_refused_and_keeps_it(
+    tmp_path: Path, write: Callable[[Path], None], read: Callable[[Path], bytes | None]
+) -> None:
+    """An index would add its tables to theirs, and such a table of keys could not be opened any more."""
+    write(tmp_path)
+    for read_only in (False, True):
+        with pytest.raises(StoreError, match=r"holds no index, but other data in data.mdb: choose another folder"):
+            sonicpy.open(tmp_path, read_only=read_only)
+    with pytest.raises(StoreError, match="holds no index"):
+        compact_folder(tmp_path)
+    assert not (tmp_path / "sonicpy.boot").exists()
+    assert read(tmp_path) == b"value"
 
 
 def test_an_index_of_the_other_mode_names_the_setting(tmp_path: Path) -> None:
@@ -259,6 +298,58 @@ def test_a_forked_process_is_told_and_does_the_parent_no_harm(tmp_path: Path) ->
     for line in (opened, read):
         assert line.startswith("StoreLocked the store ") and "started afresh (spawn)" in line
     assert own == "['o']"
+
+
+@pytest.mark.parametrize("kind", ["index", "keyvalue"])
+def test_what_a_library_in_c_writes_to_a_closed_standard_error_ends_in_no_file_of_the_store(
+    tmp_path: Path, kind: str
+) -> None:
+    program = (
+        "import ctypes, sys, sonicpy, sonicpy.keyvalue\n"
+        "opened = {'index': sonicpy.open, 'keyvalue': sonicpy.keyvalue.open}[sys.argv[2]](sys.argv[1])\n"
+        "for _ in range(50):\n"
+        "    ctypes.CDLL(None).write(2, b'a warning' * 99, 891)\n"
+        "    ctypes.CDLL(None).write(1, b'a warning' * 99, 891)\n"
+        "opened.push('c', 'b', 'o', 'word') if sys.argv[2] == 'index' else opened.set(b'a', b'b')\n"
+        "opened.close()\n"
+    )
+    command = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", sys.executable, "-c", program, str(tmp_path / "store"), kind]
+    subprocess.run(command, env=environment({}), timeout=WAIT_S, check=True)
+    if kind == "index":
+        with sonicpy.open(tmp_path / "store") as index:
+            assert index.query("c", "b", "word") == ["o"]
+    else:
+        with sonicpy.keyvalue.open(tmp_path / "store") as table:
+            assert table.get(b"a") == b"b"
+
+
+@pytest.mark.parametrize("before", ["", "sonicpy.open(sys.argv[1]).close()"])
+def test_an_index_that_a_function_of_atexit_opens_and_leaves_open_does_not_hang(tmp_path: Path, before: str) -> None:
+    done = run(
+        "import atexit, sys, sonicpy\n"
+        "@atexit.register\n"
+        "def last():\n"
+        "    global index\n"
+        "    index = sonicpy.open(sys.argv[1])\n"
+        "    index.push('c', 'b', 'o', 'word')\n" + before,
+        tmp_path / "store",
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    with sonicpy.open(tmp_path / "store") as index:
+        assert index.query("c", "b", "word") == ["o"]
+
+
+def test_a_function_of_atexit_that_comes_too_late_is_told_so(tmp_path: Path) -> None:
+    done = run(
+        "import atexit, sys, sonicpy\n"
+        "atexit.register(lambda: index.push('c', 'b', 'late', 'word'))\n"
+        "index = sonicpy.open(sys.argv[1])\n"
+        "atexit.register(lambda: index.push('c', 'b', 'o', 'word'))\n",
+        tmp_path / "store",
+    )
+    assert done.stderr.endswith(": register functions of atexit that use an index after it is opened\n")
+    with sonicpy.open(tmp_path / "store") as index:
+        assert index.objects("c", "b") == ["o"]
 
 
 def test_an_iteration_that_outlives_its_index_is_told(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TypeVar
 
+import pytest
+
 import sonicpy
 from sonicpy._native.one_thread import OneThread
 from sonicpy._native.turn import Turn
@@ -75,6 +77,39 @@ def test_a_batch_in_a_generator_may_end_on_another_thread(tmp_path: Path) -> Non
         kept.clear()
         in_thread(lambda: index.push("c", "b", "behind", "word"))
         assert index.query("c", "b", "word") == ["behind", "inside"]
+
+
+def test_a_batch_that_is_begun_twice_says_so_and_keeps_no_turn(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path) as index:
+        batch = index.batch()
+        with pytest.raises(RuntimeError, match="the batch has begun already: call batch\\(\\) again"), batch:
+            index.push("c", "b", "inside", "word")
+            with batch:
+                pass
+        in_thread(lambda: index.push("c", "b", "behind", "word"))
+        with batch:  # one after the other is no mistake
+            index.push("c", "b", "again", "word")
+        in_thread(lambda: index.push("c", "b", "last", "word"))
+        assert index.query("c", "b", "word") == ["last", "again", "behind", "inside"]
+
+
+def test_a_batch_that_another_thread_is_in_is_waited_for(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path) as index:
+        batch = index.batch()
+        done: SimpleQueue[None] = SimpleQueue()
+
+        def push() -> None:
+            with batch:
+                index.push("c", "b", "second", "word")
+            done.put(None)
+
+        with batch:
+            thread = threading.Thread(target=push)
+            thread.start()
+            thread.join(0.05)
+            index.push("c", "b", "first", "word")
+        done.get(timeout=WAIT_S)
+        assert index.query("c", "b", "word") == ["second", "first"]
 
 
 def test_a_failing_call_gives_the_turn_back() -> None:

@@ -2,6 +2,8 @@
 refused.
 """
 
+import errno
+import os
 import shutil
 import subprocess
 import sys
@@ -9,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -116,6 +119,29 @@ def test_a_writer_stops_whose_files_are_not_the_named_ones(tmp_path: Path, name:
         assert index.query("c", "b", "found") == ["o1"], "what was committed is still read"
     with sonicpy.open(tmp_path) as index:
         assert "o1" in index.query("c", "b", "found")
+
+
+def test_a_writer_that_may_no_longer_look_at_its_folder_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A daemon opens the folder as one user, and goes on as another one."""
+    looks: list[object] = []
+    stat = os.stat
+
+    def refuse(path: object, **how: Any) -> os.stat_result:
+        if str(path).startswith(str(tmp_path)):
+            looks.append(path)
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return stat(path, **how)  # type: ignore[call-overload,no-any-return]
+
+    with sonicpy.open(tmp_path) as index:
+        with monkeypatch.context() as patch:
+            patch.setattr("os.stat", refuse)
+            time.sleep(NOTICED_S)
+            index.push("c", "b", "o1", "found")
+        assert looks
+        index.push("c", "b", "o2", "found")
+        assert index.query("c", "b", "found") == ["o2", "o1"]
 
 
 def test_a_writer_that_stopped_changes_nothing_in_the_folder(tmp_path: Path) -> None:

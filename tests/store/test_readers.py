@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import sonicpy
+from sonicpy.errors import StoreError
 from sonicpy.store.store import Store
 from tests.store.shorthand import MAP_BYTES, open_store, push
 from tests.support.paths import ROOT
@@ -80,3 +82,19 @@ def test_commits_pass_beside_a_copy_that_waits_for_its_disk(
         thread.join()
     os.close(reading)
     assert passed
+
+
+def test_too_many_reads_at_once_are_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sonicpy.store.disk.environment.MAX_READERS", 8)  # LMDB takes no fewer
+    with sonicpy.open(tmp_path / "store") as index:
+        index.push("c", "b", "o1", "word")
+        index.push("c", "b", "o2", "word")
+        begun = []
+        with pytest.raises(StoreError, match="^too many reads are open at once in all processes: end some, such as"):
+            for _ in range(1_000):
+                begun.append(index.holdings())
+                next(begun[-1])
+        index.push("c", "b", "o3", "word")
+        assert index.query("c", "b", "word") == ["o3", "o2", "o1"]
+        begun.clear()
+        assert [held.object for held in index.holdings()] == ["o1", "o2", "o3"]

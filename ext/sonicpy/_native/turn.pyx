@@ -196,6 +196,8 @@ cdef class Hold:
         cdef object lock = turn._lock
         if turn._is_over:
             turn.wait_for_the_end()
+        if self._lock is lock and turn.has_it():  # it would give back the turn once, but take it twice
+            raise RuntimeError("the batch has begun already: call batch() again for one inside it")
         turn.take(-1)
         self._lock = lock
         if self._begin is None:

@@ -9,8 +9,10 @@ is refused if there is a fault.
 """
 
 import os
+from functools import partial
 from pathlib import Path
 
+from sonicpy._native.held import Opened
 from sonicpy.disk import sync_file
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.files import PRIVATE, Access
@@ -25,9 +27,13 @@ from sonicpy.store.disk.data_file import (
     store_id,
     write_meta_pages,
 )
-from sonicpy.store.disk.environment import DATA_FILE, LOCK_FILE
+from sonicpy.store.disk.environment import DATA_FILE, LOCK_FILE, Environment
+from sonicpy.store.disk.table_numbers import META, TABLE_NAMES
 
 logger = LateLogger(__name__)
+
+READ_MAP_BYTES = 1 << 20
+"""The size of the map to read the names of tables; LMDB enlarges it to that of the data file."""
 
 
 def prepare(folder: Path, *, is_new: bool, access: Access = PRIVATE) -> None:
@@ -39,10 +45,13 @@ def prepare(folder: Path, *, is_new: bool, access: Access = PRIVATE) -> None:
 
     Raises:
         StoreDamaged: the store is damaged and cannot be recovered.
-        StoreError: a file cannot be read or written, or a newer version wrote it.
+        StoreError: a file cannot be read or written, a newer version wrote it, or the data file is no store.
     """
     mark = read_mark(folder)
     if not is_new and not _forget_unfinished(folder):
+        if mark is None:  # as in a folder that no index has been in
+            refuse_damaged_file(folder)
+            _refuse_other_data(folder)
         if mark is None or mark.may_have_lost_power:
             _recover(folder, keeps_checkpoints=mark is not None and mark.version >= VERSION)
         else:
@@ -63,6 +72,20 @@ def refuse_damaged_file(folder: Path) -> None:
         fault = check_rows.first_fault(folder, compare=False)
     if fault is not None:
         raise StoreDamaged(f"the store {folder} is damaged ({fault}): restore a backup into it")
+
+
+def _refuse_other_data(folder: Path) -> None:
+    """Raise StoreError if another program, or `sonicpy.keyvalue`, made the data file: a store would add its tables."""
+    with Opened(partial(Environment, folder, READ_MAP_BYTES, read_only=True)) as environment:
+        refuse_other_tables(folder, environment)
+
+
+def refuse_other_tables(folder: Path, environment: Environment) -> None:
+    """Raise StoreError if an environment has tables, but not those of a store."""
+    with environment.reading() as transaction:
+        tables = transaction.table_names()
+    if tables and TABLE_NAMES[META] not in tables:
+        raise StoreError(f"{folder} holds no index, but other data in {DATA_FILE}: choose another folder")
 
 
 def _forget_unfinished(folder: Path) -> bool:

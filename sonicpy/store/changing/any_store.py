@@ -187,6 +187,10 @@ class ClosedStore:
         return cast(AnyStore, self)
 
 
+ENDED = "was closed when the program ended: register functions of atexit that use an index after it is opened"
+"""The end of a reason for an EndedStore."""
+
+
 class EndedStore(ClosedStore):
     """Takes the place of a store when the interpreter ends: every call on another thread waits until the thread ends.
 

@@ -20,9 +20,12 @@ from types import TracebackType
 from sonicpy._native.held import Descriptor, insist
 from sonicpy.errors import StoreError, StoreFull, StoreLocked
 from sonicpy.files import PRIVATE, Access, open_new, wider
+from sonicpy.late_logger import LateLogger
 from sonicpy.store.disk import environment
 from sonicpy.store.disk.environment import DATA_FILE
 from sonicpy.store.disk.platform import make_folder
+
+logger = LateLogger(__name__)
 
 LOCK_FILE = "sonicpy.lock"
 LMDB_LOCK_FILE = environment.LOCK_FILE
@@ -117,7 +120,12 @@ class WriterLock:
         if self._replaced is None and now >= self.next_look_s:
             self.next_look_s = now + LOOK_S
             for path, identity in list(self._watched.values()):
-                if _identity(path) != identity:
+                try:
+                    found = _identity(path)
+                except OSError as error:  # such as after a change of the user: the open file is all that is known
+                    logger.debug("%s: %s", path, error.strerror)
+                    continue
+                if found != identity:
                     self._replaced = path
         return self._replaced
 
@@ -131,6 +139,14 @@ class WriterLock:
             "while it was open, so that another process may write the store: restart this one, which then goes on with "
             "the content of the folder"
         )
+
+    def free_blocks(self) -> int:
+        """Return the number of blocks that the disk of the folder has free for this user; 0 if it cannot be read."""
+        try:
+            return os.statvfs(self._folder).f_bavail
+        except OSError as error:
+            logger.debug("%s: %s", self._folder, error.strerror)
+            return 0
 
     def _take(self, path: Path, access: Access) -> None:
         """Open and lock a file; try again if another process replaced it before it was locked. Raises StoreError if

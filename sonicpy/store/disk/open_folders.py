@@ -20,6 +20,7 @@ from typing import ParamSpec, Protocol, TypeVar
 
 from sonicpy._native.held import Held as Locked
 from sonicpy._native.held import Kept, insist, keep_for_ever
+from sonicpy.disk import fill_standard_descriptors
 from sonicpy.errors import StoreLocked
 from sonicpy.files import PRIVATE, Access
 from sonicpy.store.disk.platform import make_folder
@@ -93,6 +94,7 @@ class FolderClaim:
             f"since {time.strftime('%H:%M:%S')} at {_caller()}: use that one, which any thread may, "
             "or close it first"
         )
+        fill_standard_descriptors()
         try:
             if writes:
                 make_folder(path, access)
@@ -170,7 +172,9 @@ def guard(owner: Guarded, claim: FolderClaim) -> "weakref.finalize[..., Guarded]
 
 def _forget(claim: FolderClaim) -> None:
     held = claim.held
-    if held is not None and held.is_worked_here:  # the collector ran on a thread for which closing would wait
+    if sys.is_finalizing():  # a function of atexit has opened it: the threads for which closing would wait are gone
+        keep_for_ever(claim)
+    elif held is not None and held.is_worked_here:  # the collector ran on a thread for which closing would wait
         start_new_thread(insist, (claim.close,))
     else:
         insist(claim.close)

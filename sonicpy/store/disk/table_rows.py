@@ -25,6 +25,7 @@ Tables = list["lmdb._Database | None"]
 """The handles of tables, by the numbers above. None: the table is missing, and only a `PartialTransaction` may be
 used."""
 
+READERS_FULL: Final = "too many reads are open at once in all processes: end some, such as unfinished iterations"
 CLOSED: Final = "closed/deleted/dropped"  # in lmdb's message for a transaction that was open when all was closed
 
 
@@ -276,6 +277,8 @@ def translated(error: lmdb.Error) -> StoreError:
     """Return the StoreError for an error of lmdb."""
     if isinstance(error, lmdb.MapFullError):
         return MapFull("the map of the store is full")
+    if isinstance(error, lmdb.ReadersFullError):
+        return StoreError(READERS_FULL)
     if CLOSED in str(error):
         return IndexClosed("the store was closed while this read it: open it again")
     if isinstance(error, lmdb.DiskError):
@@ -309,6 +312,8 @@ def not_opened(error: lmdb.Error | OSError, folder: Path, map_bytes: int) -> Sto
                 f"cannot open the store in {folder}: there is no address space for {map_bytes >> 20} MiB, which is "
                 "only reserved, not used: raise the limit (ulimit -v, in a shell), or lower store.kv.map_size_mb"
             )
+        case lmdb.ReadersFullError():
+            return StoreError(f"cannot open the store in {folder}: {READERS_FULL}")
         case lmdb.Error():
             return StoreError(f"cannot open the store in {folder}: {error}")
     return StoreError(f"cannot use {folder} as a store: {error.strerror}")
