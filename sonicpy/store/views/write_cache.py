@@ -5,13 +5,14 @@ before every commit, and a replay of the log restores later ones.
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from sonicpy._native.dense_changes import changed_row
 from sonicpy._native.dense_records import dense_row
 from sonicpy._native.growing_record import GrowingRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, BufferedRow, RecordRow, record_at
 from sonicpy._native.term_cache import TermCache
-from sonicpy.store.disk.table_numbers import LENGTHS, OBJECTS, ORDERS
+from sonicpy.store.disk.table_numbers import LENGTHS, OBJECTS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import RecentChanges
@@ -20,6 +21,9 @@ from sonicpy.store.rows.lengths import Lengths, lengths_in_rows, read_lengths
 from sonicpy.store.rows.names import NewNames, names_in_rows, new_names
 from sonicpy.store.rows.removals import Removals
 from sonicpy.store.views.vector_rows import VectorRows
+
+if TYPE_CHECKING:
+    from sonicpy.store.views.growing_orders import OrderRows
 
 TERMS_MAX = 20_000  # about 4 MB
 BUCKETS_MAX = 1_000
@@ -191,7 +195,7 @@ class BucketWriteCache:
     def __init__(self) -> None:
         self.facts: dict[int, bytes | None] = {}
         self._vectors: VectorRows | None = None
-        self._orders: VectorRows | None = None
+        self._orders: OrderRows | None = None
         self.languages: dict[bytes, int] = {}
         self.lengths: Lengths | None = None
         self.newest: NewestRow | None = None
@@ -207,10 +211,12 @@ class BucketWriteCache:
         return self._vectors
 
     @property
-    def orders(self) -> VectorRows:
+    def orders(self) -> "OrderRows":
         """The rows of orders, read and changed in this transaction; made at the first use."""
         if self._orders is None:
-            self._orders = VectorRows(ORDERS)
+            from sonicpy.store.views.growing_orders import OrderRows  # noqa: PLC0415  loaded when it is needed
+
+            self._orders = OrderRows()
         return self._orders
 
     def read_newest(self, transaction: Transaction, state: BucketState, *, dense: bool) -> NewestRow:
