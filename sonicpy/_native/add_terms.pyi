@@ -1,3 +1,4 @@
+from sonicpy._native.growing_record import GrowingRecord
 from sonicpy._native.object_change import ObjectChange
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.term_cache import TermCache
@@ -11,7 +12,7 @@ class AddTerms(ObjectChange):
         bucket: int,
         iid: int,
         terms: Terms,
-        record: ObjectRecord,
+        record: ObjectRecord | GrowingRecord,
         next_term: int,
         cache: TermCache,
         by_association: bool = False,

@@ -8,14 +8,14 @@ import pytest
 import sonicpy
 from sonicpy.store.disk.table_numbers import OBJECTS
 from sonicpy.store.disk.transaction import Transaction
-from sonicpy.store.views import write_view
+from sonicpy.store.views import write_cache
 
 C, B, OBJECTS_THERE = "c", "b", 100
 
 
 @pytest.mark.parametrize("most", [2, 512])
 def test_waiting_rows_show_all_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    monkeypatch.setattr(write_view, "RECENT_MAX", most)
+    monkeypatch.setattr(write_cache, "RECENT_MAX", most)
     chance = random.Random(most)
     held: dict[str, set[str]] = {}
     with sonicpy.open(tmp_path) as index:

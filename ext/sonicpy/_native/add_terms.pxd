@@ -2,6 +2,7 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 
+from sonicpy._native.growing_record cimport GrowingRecord
 from sonicpy._native.object_change cimport Edit, ObjectChange
 from sonicpy._native.object_record cimport Held, ObjectRecord
 from sonicpy._native.postings cimport Posting
@@ -11,6 +12,7 @@ from sonicpy._native.terms cimport Terms
 
 cdef class AddTerms(ObjectChange):
     cdef ObjectRecord _record
+    cdef GrowingRecord _growing  # instead of `_record`, if the object is large; else None
     cdef TermCache _cache
     cdef uint64_t _generation
     cdef bytes _counts, _flags
@@ -23,14 +25,13 @@ cdef class AddTerms(ObjectChange):
         uint32_t bucket,
         uint64_t iid,
         Terms terms,
-        ObjectRecord record,
+        object record,
         uint64_t next_term,
         TermCache cache,
         bint by_association,
         bint letters,
     ) except -1
     cdef list look_up(self)
-    cdef int select_held(self) except -1
     cdef int load(self, Edit *edit, bytes key, bytes row) except -1
     cdef int create(self, Edit *edit, bytes key) except -1
     cdef int link(self, Edit *edit) except -1
@@ -52,13 +53,15 @@ cdef class AddTerms(ObjectChange):
     cpdef finish(self)
     cpdef list new_terms(self)
     cpdef bytes record(self)
+    cdef int grow(self) except -1
+    cdef Held *changed_held(self) except NULL
 
 
 cdef AddTerms begin_add_terms(
     uint32_t bucket,
     uint64_t iid,
     Terms terms,
-    ObjectRecord record,
+    object record,
     uint64_t next_term,
     TermCache cache,
     bint by_association,

@@ -5,6 +5,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcpy, memmove
 
+from sonicpy._native.growing_record cimport GrowingRecord
 from sonicpy._native.keys cimport TERM_KEY_BYTES, block_key, put_big_endian, word_key
 from sonicpy._native.object_change cimport ADD, NOTHING, RAISE, Edit, ObjectChange, is_joint
 from sonicpy._native.object_record cimport Held, ObjectRecord
@@ -30,7 +31,7 @@ cdef class AddTerms(ObjectChange):
 
     Args:
         terms: words, counts and flags of the text.
-        record: the present record of the object.
+        record: the present record of the object, an `ObjectRecord` or a `GrowingRecord`.
         next_term: the next unused term id of the bucket.
         cache: the cache in which the rows of words are changed.
         by_association: whether the bucket's lists are in the order of association; else by IID.
@@ -42,7 +43,7 @@ cdef class AddTerms(ObjectChange):
         uint32_t bucket,
         uint64_t iid,
         Terms terms not None,
-        ObjectRecord record not None,
+        record not None,
         uint64_t next_term,
         TermCache cache not None,
         bint by_association=False,
@@ -55,7 +56,7 @@ cdef class AddTerms(ObjectChange):
         uint32_t bucket,
         uint64_t iid,
         Terms terms,
-        ObjectRecord record,
+        object record,
         uint64_t next_term,
         TermCache cache,
         bint by_association,
@@ -66,7 +67,11 @@ cdef class AddTerms(ObjectChange):
         self.begin(bucket, iid, list(terms.words), by_association, letters)
         self._counts = terms.counts
         self._flags = terms.flags
-        self._record = record
+        if type(record) is GrowingRecord:
+            self._growing = record
+        else:
+            self._record = record
+            self._record.unpack_terms()
         self._next_term = next_term
         self._cache = cache
         self.word_keys = self.look_up()
@@ -133,32 +138,19 @@ cdef class AddTerms(ObjectChange):
                     self.create(edit, key)
             edit.word = &edit.entry.word
             edit.was_noted = is_noted(edit.word, edit.shown, edit.names_joints)
-        self.select_held()
         for number in range(self._count):
             edit = &self._edits[number]
-            held = NULL if edit.is_new else self._record.find(edit.word.term_id)
+            if edit.is_new:
+                held = NULL
+            elif self._growing is None:
+                held = self._record.find(edit.word.term_id)
+            else:
+                held = self._growing.find(edit.word.term_id)
             if held == NULL:
                 self.link(edit)
             else:
                 self.link_again(edit, held)
         return self._block_keys
-
-    cdef int select_held(self) except -1:
-        """Prepare look-ups of the terms of the text in the record, if it is too large to be unpacked."""
-        cdef uint64_t *term_ids
-        cdef Py_ssize_t number
-        if self._record._packed is None:
-            return 0
-        term_ids = <uint64_t *> malloc((self._count + 1) * sizeof(uint64_t))
-        if term_ids == NULL:
-            raise MemoryError
-        try:
-            for number in range(self._count):
-                term_ids[number] = self._edits[number].word.term_id
-            qsort(term_ids, self._count, sizeof(uint64_t), by_number)
-            return self._record.select(term_ids, self._count)
-        finally:
-            free(term_ids)
 
     cdef int load(self, Edit *edit, bytes key, bytes row) except -1:
         cdef Word word
@@ -406,25 +398,42 @@ cdef class AddTerms(ObjectChange):
         ]
 
     cpdef bytes record(self):
-        """Return the object's record after the change."""
-        cdef Py_ssize_t number
-        cdef Held *changed = <Held *> malloc((self._count + 1) * sizeof(Held))
-        if changed == NULL:
-            raise MemoryError
+        """Return the object's record after the change; a record that grows takes the change."""
+        cdef Held *changed
+        if self._growing is not None:
+            self.grow()
+            return self._growing.pack()
+        changed = self.changed_held()
         try:
-            for number in range(self._count):
-                changed[number] = self._edits[number].held
             qsort(changed, self._count, sizeof(Held), by_term)
             return self._record.with_terms(changed, self._count)
         finally:
             free(changed)
+
+    cdef int grow(self) except -1:
+        """Put the change into the record that grows."""
+        cdef Held *changed = self.changed_held()
+        try:
+            return self._growing.put(changed, self._count)
+        finally:
+            free(changed)
+
+    cdef Held *changed_held(self) except NULL:
+        """Return the terms of the text as the object holds them after the change, for the caller to free."""
+        cdef Py_ssize_t number
+        cdef Held *changed = <Held *> malloc((self._count + 1) * sizeof(Held))
+        if changed == NULL:
+            raise MemoryError
+        for number in range(self._count):
+            changed[number] = self._edits[number].held
+        return changed
 
 
 cdef AddTerms begin_add_terms(
     uint32_t bucket,
     uint64_t iid,
     Terms terms,
-    ObjectRecord record,
+    object record,
     uint64_t next_term,
     TermCache cache,
     bint by_association,

@@ -76,11 +76,28 @@ cdef inline void put_golomb(BitWriter *bits, uint64_t value, int k) noexcept nog
 
 
 cdef inline void put_gaps(BitWriter *bits, const uint32_t *gaps, int count, int k) noexcept nogil:
-    cdef int number
+    cdef uint64_t together = 0, rest, mask = low_bits(k)
+    cdef int number, size = 0
+    for number in range(count):  # as many fixed parts at once as fit
+        if size + k > BITS_MAX:
+            put_bits(bits, together, size)
+            together, size = 0, 0
+        together |= (gaps[number] & mask) << size
+        size += k
+    put_bits(bits, together, size)
+    together, size = 0, 0
     for number in range(count):
-        put_bits(bits, gaps[number] & low_bits(k), k)
-    for number in range(count):
-        put_unary(bits, gaps[number] >> k)
+        rest = gaps[number] >> k
+        if size + rest >= BITS_MAX:
+            put_bits(bits, together, size)
+            together, size = 0, 0
+            if rest >= BITS_MAX:
+                put_unary(bits, rest)
+                continue
+        size += <int> rest
+        together |= <uint64_t> 1 << size
+        size += 1
+    put_bits(bits, together, size)
 
 
 cdef inline uint64_t gap_bits(const uint32_t *gaps, int count, int k) noexcept nogil:
@@ -94,7 +111,7 @@ cdef inline uint64_t gap_bits(const uint32_t *gaps, int count, int k) noexcept n
 
 cdef inline int best_k(const uint32_t *gaps, int count) noexcept nogil:
     """Return the k with which `put_gaps` writes the fewest bits."""
-    cdef uint64_t total = 0
+    cdef uint64_t total = 0, size, smaller
     cdef int number, k
     for number in range(count):
         total += gaps[number]
@@ -102,7 +119,12 @@ cdef inline int best_k(const uint32_t *gaps, int count) noexcept nogil:
         return 0
     # Gaps of random places are best with k about log2(ln 2 * mean); few others are far from it.
     k = highest_bit(total // count)
-    while k and gap_bits(gaps, count, k - 1) < gap_bits(gaps, count, k):
+    size = gap_bits(gaps, count, k)
+    while k:
+        smaller = gap_bits(gaps, count, k - 1)
+        if smaller >= size:
+            break
+        size = smaller
         k -= 1
     return k
 

@@ -96,19 +96,22 @@ cdef class PushWriter:
         """
         cdef bytes name = oid.encode()
         cdef uint64_t hash = name_hash(name)
-        cdef tuple found = self.find(name, hash)
+        cdef tuple iids = self.iids_of(hash)
+        cdef tuple found = None
+        self._asked = None  # names may change
+        if iids:
+            found = self._tables.find_growing(iids, name)
         if new and found is not None:
             return False
         self.add(name, hash, found, terms)
         return True
 
     cdef int add(self, bytes name, uint64_t hash, tuple found, Terms terms) except -1:
-        """Add terms to an object as `find` returned it; None: it is created."""
+        """Add terms to an object as `find_growing` returned it; None: it is created."""
         cdef Counters counters = self._counters
-        cdef uint64_t iid
+        cdef uint64_t iid, length
         cdef list rewritten = None
         cdef bytes packed = None
-        cdef ObjectRecord record
         cdef AddTerms change
         self.begun = -1
         if found is None:
@@ -129,10 +132,19 @@ cdef class PushWriter:
         if found is not None:
             rewritten = change.term_ids()
         self.note_words(change)
-        packed = change.record()
-        if iid // PLACES == self._newest.number:
-            self._newest.put_record(<int> (iid % PLACES), packed)
-            packed = None
+        if change._growing is not None:
+            length = change._growing._total_tf
+            change.grow()
+            if iid // PLACES == self._newest.number:
+                self._newest.grow(<int> (iid % PLACES), change._growing)
+            else:
+                self._tables.grow_record(iid, change._growing)
+        else:
+            length = change._record.total_tf()
+            packed = change.record()
+            if iid // PLACES == self._newest.number:
+                self._newest.put_record(<int> (iid % PLACES), packed)
+                packed = None
         if found is None:
             self._names.put(hash, iid)
             self.begun = <int64_t> iid
@@ -140,7 +152,7 @@ cdef class PushWriter:
             counters.objects += 1
         counters.live_words += change.live_change
         counters.total_length += change.length_change
-        self._lengths.set(iid, pack_length(record.total_tf() + change.length_change))
+        self._lengths.set(iid, pack_length(length + change.length_change))
         if rewritten is not None or packed is not None or change.blocks:
             self._tables.write_push(iid, rewritten, packed, change.blocks or None)
             if rewritten is not None:
@@ -341,6 +353,13 @@ cdef class PushWriter:
         """Return the IID and the record of an object, or None."""
         cdef bytes name = oid.encode()
         return self.find(name, name_hash(name))
+
+    def iid_of(self, str oid not None) -> int | None:
+        """Return the IID of an object, or None. Names are compared, and no record is read."""
+        cdef bytes name = oid.encode()
+        cdef tuple iids = self.iids_of(name_hash(name))
+        self._asked = None  # as in `find`
+        return self._tables.iid_among(iids, name) if iids else None
 
     cdef tuple iids_of(self, uint64_t hash):
         cdef Counters counters = self._counters

@@ -21,7 +21,7 @@ CUT_OFF = "the record of an object is cut off"
 
 
 cdef enum:
-    LARGE = 2048  # terms of a record that stays packed: a PUSH of a few words reads it once and copies the rest as bytes
+    LARGE = 2048  # terms of a record that stays packed until they are needed: its removal copies bytes
 
 
 cdef class ObjectRecord:
@@ -123,31 +123,8 @@ cdef class ObjectRecord:
         self._packed = None
         return 0
 
-    cdef int select(self, const uint64_t *term_ids, Py_ssize_t count) except -1:
-        """Prepare `find` for the given terms, by rising term id."""
-        cdef const uint8_t *at
-        cdef const uint8_t *end
-        cdef uint64_t term_id = 0
-        cdef Py_ssize_t wanted = 0
-        cdef Held held = Held(0, 0, 0, False)
-        if self._packed is None:
-            return 0
-        at = <const uint8_t *> self._packed + self._terms_at
-        end = <const uint8_t *> self._packed + len(self._packed)
-        self.reserve(count)
-        while wanted < count and at < end:
-            read_held(&at, end, self._has_blocks, &term_id, &held)
-            while wanted < count and term_ids[wanted] < term_id:
-                wanted += 1
-            if wanted < count and term_ids[wanted] == term_id:
-                self._held[self._known] = held
-                self._known += 1
-                wanted += 1
-        return 0
-
     cdef Held *find(self, uint64_t term_id) noexcept nogil:
-        """Return a term; NULL: the object does not hold it. If the record is large, `select` must have been called with
-        the term."""
+        """Return a term; NULL: the object does not hold it. The record must be unpacked."""
         cdef Py_ssize_t low = 0, high = self._known, middle
         while low < high:
             middle = (low + high) >> 1
@@ -205,11 +182,10 @@ cdef class ObjectRecord:
         return left
 
     cdef bytes with_terms(self, const Held *changed, Py_ssize_t count):
-        """Return the bytes of the record after the changed terms, given by rising term id, were added or replaced."""
+        """Return the bytes of the record after the changed terms, given by rising term id, were added or replaced. The
+        record must be unpacked."""
         cdef Held *merged
         cdef Py_ssize_t kept = 0, old_at = 0, new_at = 0, old = self._count
-        if self._packed is not None:
-            return self.spliced(changed, count)
         merged = <Held *> malloc((old + count + 1) * sizeof(Held))
         if merged == NULL:
             raise MemoryError
@@ -226,55 +202,6 @@ cdef class ObjectRecord:
             return pack_object(self.oid, merged, kept, self._has_blocks)
         finally:
             free(merged)
-
-    cdef bytes spliced(self, const Held *changed, Py_ssize_t count):
-        """Return the result of `with_terms` for a packed record: unchanged bytes are copied."""
-        cdef const uint8_t *at = <const uint8_t *> self._packed + self._terms_at
-        cdef const uint8_t *end = <const uint8_t *> self._packed + len(self._packed)
-        cdef const uint8_t *copied = at  # everything before it is in `out`
-        cdef const uint8_t *item
-        cdef uint64_t term_id = 0, before = 0  # `before`: the term behind which the next byte of `out` goes
-        cdef Py_ssize_t new_at = 0, total = self._count
-        cdef Held held = Held(0, 0, 0, False)
-        cdef Py_ssize_t head = 1 + len(self.oid) + 10
-        cdef uint8_t *room = <uint8_t *> malloc(head + (end - at) + count * 60)
-        cdef uint8_t *out = room + head
-        cdef uint8_t *start
-        if room == NULL:
-            raise MemoryError
-        try:
-            while at < end and new_at < count:
-                item = at
-                before = term_id
-                read_held(&at, end, self._has_blocks, &term_id, &held)
-                if changed[new_at].term_id > term_id:
-                    continue
-                memcpy(out, copied, item - copied)
-                out += item - copied
-                while new_at < count and changed[new_at].term_id < term_id:
-                    out = put_held(out, &changed[new_at], before, self._has_blocks)
-                    before = changed[new_at].term_id
-                    new_at += 1
-                    total += 1
-                if new_at < count and changed[new_at].term_id == term_id:
-                    held = changed[new_at]
-                    new_at += 1
-                out = put_held(out, &held, before, self._has_blocks)
-                copied = at
-            memcpy(out, copied, end - copied)
-            out += end - copied
-            while new_at < count:
-                out = put_held(out, &changed[new_at], term_id, self._has_blocks)
-                term_id = changed[new_at].term_id
-                new_at += 1
-                total += 1
-            start = room + head - varint_bytes(total) - len(self.oid) - 1
-            start[0] = <uint8_t> len(self.oid)
-            memcpy(start + 1, <const char *> self.oid, len(self.oid))
-            put_varint(start + 1 + len(self.oid), total)
-            return PyBytes_FromStringAndSize(<char *> start, out - start)
-        finally:
-            free(room)
 
     cpdef bytes pack(self):
         """Return the bytes of the record."""
@@ -336,33 +263,6 @@ cdef class ObjectRecord:
             self._hidden += self._held[step].hidden
         self._known = self._count = len(terms)
         return self
-
-
-cdef inline bint read_held(
-    const uint8_t **at, const uint8_t *end, bint has_blocks, uint64_t *term_id, Held *held
-) noexcept nogil:
-    """Read the next term; `term_id` is the one before. Return False if the bytes end inside it."""
-    cdef uint64_t found = 0
-    if get_varint(at, end, &found) < 0:
-        return False
-    term_id[0] += found >> 2
-    held.term_id = term_id[0]
-    held.hidden = (found >> 1) & 1
-    held.tf = 1
-    held.block = 0
-    if found & 1:
-        if get_varint(at, end, &found) < 0:
-            return False
-        held.tf = <uint32_t> found
-    return not has_blocks or get_varint(at, end, &held.block) == 0
-
-
-cdef inline uint8_t *put_held(uint8_t *out, const Held *held, uint64_t before, bint has_blocks) noexcept nogil:
-    """Write a term, at most 30 bytes, behind the term `before`; return the place of the next one."""
-    out = put_varint(out, (held.term_id - before) << 2 | <uint64_t> held.hidden << 1 | (held.tf != 1))
-    if held.tf != 1:
-        out = put_varint(out, held.tf)
-    return put_varint(out, held.block) if has_blocks else out
 
 
 cdef ObjectRecord empty_record(bytes oid, bint has_blocks):

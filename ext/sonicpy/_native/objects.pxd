@@ -2,6 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint64_t
 
+from sonicpy._native.growing_record cimport GrowingRecord
 from sonicpy._native.record_item cimport OID_BYTES_MAX, PLACES, Item
 
 
@@ -18,6 +19,10 @@ cdef class RecordRow:
 cdef class BufferedRow(RecordRow):
     cdef public uint64_t number
     cdef public bint is_changed
+    cdef dict _growing  # place -> record, large ones to which texts were added; None: there is none
+
+    cdef int settle(self, int place, GrowingRecord record) except -1
+    cpdef grow(self, int place, GrowingRecord record)
 
 
 cdef int read_item(const uint8_t **at, const uint8_t *end, int before, Item *item) except -1

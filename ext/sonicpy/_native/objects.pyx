@@ -14,6 +14,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy
 
 from sonicpy._native.dense_records cimport dense_names, dense_record, is_dense_row, plain_row
+from sonicpy._native.growing_record cimport GrowingRecord
 from sonicpy._native.keys cimport term_key
 from sonicpy._native.varint cimport get_varint, put_varint
 
@@ -187,6 +188,16 @@ def names_in(
     return names, None if ends else following
 
 
+def oid_at(bytes row not None, int place) -> bytes | None:
+    """Return the OID at `place` of a row; None: there is none. Raises DamagedBytes if the row cannot be read."""
+    cdef Item item
+    cdef object name
+    if is_dense_row(row):
+        name = name_at(dense_names(row), place)
+        return None if name is None else (<str> name).encode()
+    return PyBytes_FromStringAndSize(<char *> item.oid, item.oid_size) if find_item(row, place, &item) else None
+
+
 def record_at(bytes row not None, int place) -> bytes | None:
     """Return the record at `place` of a row; None: there is none. Raises DamagedBytes if the row cannot be read."""
     cdef Item item
@@ -346,18 +357,60 @@ cdef class BufferedRow(RecordRow):
         is_changed: whether the row changed since the owner wrote it; the owner resets this.
     """
 
+    def __init__(self, bytes row not None):
+        RecordRow.__init__(self, row)
+        self._growing = None
+
     @property
     def packed(self) -> bytes:
         """The row with all changes."""
+        if self._growing is not None:
+            for place, record in self._growing.items():
+                self.settle(place, record)
         return self._row
 
+    @property
+    def names(self) -> bytes:
+        """The row with all OIDs, perhaps without the newest terms of large objects."""
+        return self._row
+
+    def record(self, int place) -> bytes | None:
+        """Return the record at `place`; None: there is none. Raises DamagedBytes if the row cannot be read."""
+        cdef GrowingRecord growing = self.growing(place)
+        if growing is None:
+            return record_at(self._row, place)
+        self.settle(place, growing)
+        return growing.pack()
+
+    cdef int settle(self, int place, GrowingRecord record) except -1:
+        """Put the new terms of a record that grows into the row."""
+        if record.is_changed:
+            RecordRow.put_record(self, place, record.pack())
+        return 0
+
+    def growing(self, int place) -> GrowingRecord | None:
+        """Return the record at `place` if it is one that grows, or None."""
+        return None if self._growing is None else self._growing.get(place)
+
+    cpdef grow(self, int place, GrowingRecord record):
+        """Take a record that grows instead of the record at `place`: further changes of it are changes of the row."""
+        if self._growing is None:
+            self._growing = {}
+        self._growing[place] = record
+        self.is_changed = True
+
     cdef bytes put_record(self, int place, bytes record):
-        cdef bytes row = RecordRow.put_record(self, place, record)
+        cdef bytes row
+        if self._growing is not None:
+            self._growing.pop(place, None)
+        row = RecordRow.put_record(self, place, record)
         self.is_changed = True
         return row
 
     def drop(self, int place) -> bytes:
         """Return the row without the record at `place`; empty if no record is left."""
+        if self._growing is not None:
+            self._growing.pop(place, None)
         self.is_changed = True
         return RecordRow.drop(self, place)
 

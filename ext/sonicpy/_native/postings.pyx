@@ -79,10 +79,11 @@ cdef bytes write_dense_block(const Posting *postings, int count):
     begin_bits(&bits, put_varint(room + HEAD_BYTES, postings[0].iid))
     put_gaps(&bits, gaps, count - 1, k)
     put_bits(&bits, many, 8)
-    for place in range(count):
-        if postings[place].tf > 1:
-            put_bits(&bits, place, PLACE_BITS)
-            put_golomb(&bits, postings[place].tf - 2, 0)
+    if many:
+        for place in range(count):
+            if postings[place].tf > 1:
+                put_bits(&bits, place, PLACE_BITS)
+                put_golomb(&bits, postings[place].tf - 2, 0)
     return PyBytes_FromStringAndSize(<char *> room, end_bits(&bits) - room)
 
 

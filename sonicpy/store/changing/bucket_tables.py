@@ -4,10 +4,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sonicpy._native.bucket import PushWriter
+from sonicpy._native.growing_record import GrowingRecord
 from sonicpy._native.impact_rows import ImpactRow, rows_with_blocks, widened_rows
 from sonicpy._native.lengths import pack_length
 from sonicpy._native.object_record import ObjectRecord
-from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, oid_at
 from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
@@ -15,7 +16,7 @@ from sonicpy.store.disk.table_numbers import COMMON, IMPACTS, OIDS, POSTINGS, WO
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, block_position
 from sonicpy.store.rows.word_rows import stored_words, words_reader
-from sonicpy.store.views.bucket_reader import find_among
+from sonicpy.store.views.bucket_reader import find_among, missing, unpacked
 from sonicpy.store.views.write_cache import BucketWriteCache, NewestRow, RecentRow
 
 if TYPE_CHECKING:
@@ -68,7 +69,41 @@ class BucketTables:
     def _record(self, bucket: int, iid: int) -> bytes | None:
         number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
         row = self._record_row(number)
-        return record_at(row.packed, place) if row.number == number else None
+        return row.record(place) if row.number == number else None
+
+    def find_growing(self, iids: tuple[int, ...], oid: bytes) -> tuple[int, ObjectRecord | GrowingRecord] | None:
+        """Return the IID and the record of an object as `find_among` does; a large record is one that grows."""
+        bucket, by_association = self._state.bucket, self._view.by_association
+        for iid in iids:
+            number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
+            row = self._record_row(number)
+            record: ObjectRecord | GrowingRecord | None = row.growing(place) if row.number == number else None
+            if record is None:
+                packed = row.record(place) if row.number == number else None
+                if packed is None:
+                    raise missing(bucket, iid)
+                record = unpacked(by_association, bucket, iid, packed, GrowingRecord.of)
+            if record.oid == oid:
+                return iid, record
+        return None
+
+    def iid_among(self, iids: tuple[int, ...], oid: bytes) -> int | None:
+        """Return the IID of the object among `iids` that has an OID, or None; no record is read."""
+        for iid in iids:
+            if self.oid(iid) == oid:
+                return iid
+        return None
+
+    def oid(self, iid: int) -> bytes | None:
+        """Return the OID of an object, or None."""
+        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
+        row = self._record_row(number)
+        return oid_at(row.names, place) if row.number == number else None
+
+    def grow_record(self, iid: int, record: GrowingRecord) -> None:
+        """Take the record of an object, which grows, into its row; see `BufferedRow.grow`."""
+        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
+        self._record_row(number).grow(place, record)
 
     def _record_row(self, number: int) -> NewestRow | RecentRow:
         """Return a row of records, which is kept, so that a change of it need not read it again; if none covers the

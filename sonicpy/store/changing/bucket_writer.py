@@ -180,11 +180,9 @@ class BucketWriter:
         if self.begun is not None and self.begun[0] == oid:
             return self.begun[1]
         newest = self.state.next_iid - 1
-        packed = self.view.record(self.state.bucket, newest) if newest >= 0 else None
-        if packed is not None and ObjectRecord.oid_of(packed) == oid.encode():
+        if newest >= 0 and self._tables.oid(newest) == oid.encode():
             return newest
-        found = self._pushes.found(oid)
-        return None if found is None else found[0]
+        return self._pushes.iid_of(oid)
 
     def is_new(self, oid: str) -> bool:
         """Return whether the change under way has created an object, to which it has not added named texts yet."""

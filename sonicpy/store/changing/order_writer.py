@@ -5,23 +5,22 @@ from typing import TYPE_CHECKING
 from sonicpy._native.bucket import PushWriter
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.ordered_rows import ORDERS_PER_ROW, order_at, with_order
-from sonicpy._native.orders import WORDS_MAX, order_of_new, pack_count, pack_order, unpack_given, unpack_order
+from sonicpy._native.orders import WORDS_MAX, order_of_new, pack_count, unpack_given, unpack_order
 from sonicpy.late_logger import LateLogger
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.order_rows import ORDERED, order_key, ordered_in, place_of
+from sonicpy.store.views.growing_orders import GAP, GrowingOrder, IdsInOrder, packed_order
 
 if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
 
 logger = LateLogger(__name__)
 
-GAP = -1
+GROWING_TERMS = 64
+"""The number of terms from which on the order of an object grows beside its row."""
 ROW_BITS = ORDERS_PER_ROW.bit_length() - 1
 LAST_PLACE = ORDERS_PER_ROW - 1
-
-IdsInOrder = list[list[int]]
-"""For each text of an object, the ids of the terms of its words; GAP in place of a word that was removed."""
 
 
 class OrderWriter:
@@ -43,6 +42,7 @@ class OrderWriter:
         self._bucket = state.bucket
         self._pushes = pushes
         self._rows = view.orders_to_change(state.bucket)
+        self._rows.ids_of = self._ids
         self._waiting = self._rows.waiting
         pushes.keeps_ids = True
         self._facts = view.facts_to_change(state.bucket)
@@ -80,6 +80,10 @@ class OrderWriter:
 
         A piece of the order that the object has already is not added again.
         """
+        growing = self._rows.growing(iid)
+        if growing is not None:
+            self._grow(iid, growing, [] if given is None else self._given(given))
+            return
         before, ids = self._order(iid), self._ids(iid)
         if before is None and given is None:
             return
@@ -92,9 +96,21 @@ class OrderWriter:
             if piece not in pieces:
                 pieces.append(piece)
         self._set(iid, pieces, ids)
+        if len(ids) >= GROWING_TERMS and _words(pieces) <= WORDS_MAX:
+            self._rows.grow(iid, GrowingOrder(*place_of(self._bucket, iid), pieces), self._view.transaction)
+
+    def _grow(self, iid: int, growing: GrowingOrder, pieces: IdsInOrder) -> None:
+        """Add pieces to an order that grows; without new ones, its places may change with the terms of the object."""
+        new = growing.new_of(pieces)
+        if (words := growing.words + _words(new)) > WORDS_MAX:
+            _warn(words)
+            self.drop(iid)
+        else:
+            self._rows.add(iid, new)
 
     def replace(self, iid: int, given: bytes | None) -> None:
         """Replace the order of an object by that of its new text; None: the text has none."""
+        self._rows.end_growth(iid)
         if given is None:
             self.drop(iid)
         else:
@@ -106,16 +122,22 @@ class OrderWriter:
         Args:
             before: the ids of the terms that the object had.
         """
-        order = self._order(iid)
-        if order is None:
+        growing = self._rows.growing(iid)
+        if growing is not None:
+            self._rows.end_growth(iid)
+            held = growing.pieces
+        elif (order := self._order(iid)) is not None:
+            held = _pieces(order, before)
+        else:
             return
         ids = self._ids(iid)
         left = set(ids)
-        pieces = [[each if each in left else GAP for each in piece] for piece in _pieces(order, before)]
+        pieces = [[each if each in left else GAP for each in piece] for piece in held]
         self._set(iid, pieces, ids)
 
     def drop(self, iid: int) -> None:
         """Remove the order of an object."""
+        self._rows.end_growth(iid)
         key, place = place_of(self._bucket, iid)
         row = self._rows.get(self._view.transaction, key)
         if row and order_at(row, place) is not None:
@@ -139,10 +161,7 @@ class OrderWriter:
             _warn(words)
             self.drop(iid)
             return
-        places = {term_id: place for place, term_id in enumerate(ids)}
-        places[GAP] = GAP
-        kept = [piece for piece in pieces if any(each != GAP for each in piece)]
-        self._put(iid, pack_order([[places[each] for each in piece] for piece in kept], len(ids)))
+        self._put(iid, packed_order(pieces, ids))
 
     def _put(self, iid: int, order: bytes) -> None:
         key, place = place_of(self._bucket, iid)

@@ -5,7 +5,7 @@ Tags have rows and postings under a number of their own, with the IIDs of the bu
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from sonicpy._native.completions import pack_completions
 from sonicpy._native.keys import word_keys
@@ -32,6 +32,8 @@ from sonicpy.store.views.with_texts import WithTexts
 if TYPE_CHECKING:
     from sonicpy.store.views.beside_words import ColumnRows, Owner, TagRows
     from sonicpy.store.views.bucket_rows import BucketRows
+
+Record = TypeVar("Record")
 
 WINDOW_BITS = 12
 """The binary logarithm of the number of objects in a window."""
@@ -182,7 +184,7 @@ class BucketReader:
     def oids(self, iids: list[int]) -> list[str]:
         """Return the OIDs of objects, in the order of `iids`. Raises StoreDamaged if one is missing."""
         bucket = self.state.bucket
-        names = oids_in(self._view.record_rows(bucket, iids), bucket, iids)
+        names = oids_in(self._view.record_rows(bucket, iids, names=True), bucket, iids)
         if None in names:
             raise StoreDamaged(f"bucket {bucket}: postings name {names.count(None)} missing objects")
         return cast(list[str], names)
@@ -198,11 +200,13 @@ class BucketReader:
 
     def objects(self) -> Iterator[tuple[int, ObjectRecord]]:
         """Yield the IID and the record of every object, by rising IID."""
-        self._view.flush_records(self.state.bucket)
-        for key, row in self._transaction.rows(OBJECTS, bucket_key(self.state.bucket)):
+        bucket, by_association = self.state.bucket, self._view.by_association
+        self._view.flush_records(bucket)
+        for key, row in self._transaction.rows(OBJECTS, bucket_key(bucket)):
             first = int.from_bytes(key[4:], "big") * OBJECTS_PER_RECORD_ROW
             for place, packed in RecordRow(row).records():
-                yield first + place, _unpacked(self._view.by_association, self.state.bucket, first + place, packed)
+                iid = first + place
+                yield iid, unpacked(by_association, bucket, iid, packed, ObjectRecord.unpack)
 
     def number_of(self, oid: str) -> int | None:
         """Return the IID of an object, or None."""
@@ -220,7 +224,7 @@ class BucketReader:
     def existing(self, iids: list[int]) -> list[int]:
         """Return the given IIDs that belong to existing objects."""
         bucket = self.state.bucket
-        names = oids_in(self._view.record_rows(bucket, iids), bucket, iids)
+        names = oids_in(self._view.record_rows(bucket, iids, names=True), bucket, iids)
         return [iid for iid, name in zip(iids, names, strict=True) if name is not None]
 
     def object_numbered(self, iid: int) -> ObjectRecord:
@@ -228,7 +232,7 @@ class BucketReader:
         packed = self._view.record(self.state.bucket, iid)
         if packed is None:
             raise StoreDamaged(f"bucket {self.state.bucket}: object {iid} is missing")
-        return _unpacked(self._view.by_association, self.state.bucket, iid, packed)
+        return unpacked(self._view.by_association, self.state.bucket, iid, packed, ObjectRecord.unpack)
 
     def terms(self, term_ids: list[int]) -> list[str]:
         """Return the terms with these ids. Raises StoreDamaged if one is missing."""
@@ -418,16 +422,24 @@ def find_among(
     for iid in iids:
         packed = read(bucket, iid)
         if packed is None:
-            raise StoreDamaged(f"bucket {bucket}: object {iid} has a name but no record")
-        record = _unpacked(by_association, bucket, iid, packed)
+            raise missing(bucket, iid)
+        record = unpacked(by_association, bucket, iid, packed, ObjectRecord.unpack)
         if record.oid == oid:
             return iid, record
     return None
 
 
-def _unpacked(by_association: bool, bucket: int, iid: int, packed: bytes) -> ObjectRecord:
+def missing(bucket: int, iid: int) -> StoreDamaged:
+    """Return the error about an object that has a name but no record."""
+    return StoreDamaged(f"bucket {bucket}: object {iid} has a name but no record")
+
+
+def unpacked(
+    by_association: bool, bucket: int, iid: int, packed: bytes, unpack: Callable[[bytes, bool], Record]
+) -> Record:
+    """Return the record of an object, as `unpack` reads it. Raises StoreDamaged if it cannot be read."""
     try:
-        return ObjectRecord.unpack(packed, by_association)
+        return unpack(packed, by_association)
     except DamagedBytes as error:
         raise StoreDamaged(f"bucket {bucket}, object {iid}: {error}") from error
 

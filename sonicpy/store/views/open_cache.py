@@ -177,8 +177,8 @@ class OpenSource(SnapshotSource):
         return infos_found(terms, keys, rows, letters=self._letters)
 
     def record_rows(self, iids: list[int]) -> list[StoredRow]:
-        """Return the (key, row) of the rows with the records of some objects."""
-        rows, cache = self._view.record_rows(self.state.bucket, iids), self._snapshot_cache
+        """Return the (key, row) of the rows with the OIDs of some objects."""
+        rows, cache = self._view.record_rows(self.state.bucket, iids, names=True), self._snapshot_cache
         cache.row_bytes += CACHED_NAMES_BYTES * len(rows)
         if cache.row_bytes > ROWS_MAX_BYTES:
             cache.note_rows(0, self._bucket_cache)

@@ -2,6 +2,7 @@
 first."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from sonicpy.store.disk.table_numbers import FACTS
 from sonicpy.store.disk.transaction import Transaction
@@ -9,8 +10,10 @@ from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_rules import RULES, unpack_rules
 from sonicpy.store.rows.keys import bucket_key, bucket_of, fact_key, fact_kind
 from sonicpy.store.rows.language_counts import LANGUAGES, add_languages
-from sonicpy.store.views.vector_rows import VectorRows
 from sonicpy.store.views.write_cache import WriteCache
+
+if TYPE_CHECKING:
+    from sonicpy.store.views.growing_orders import OrderRows
 
 
 class OpenOrders:
@@ -37,7 +40,7 @@ class OpenOrders:
         self._changed_buckets.add(bucket)
         return self._write_cache.of(bucket).facts
 
-    def orders_to_change(self, bucket: int) -> VectorRows:
+    def orders_to_change(self, bucket: int) -> "OrderRows":
         """Return the rows of orders of a bucket for changes, which the commit writes."""
         self._changed_buckets.add(bucket)
         return self._write_cache.of(bucket).orders

@@ -1,7 +1,11 @@
 """Changed rows of vectors or orders. They wait for the commit, so that a row of many objects is written only once."""
 
+from typing import TYPE_CHECKING
+
 from sonicpy.store.disk.table_numbers import VECTORS
-from sonicpy.store.disk.transaction import Transaction
+
+if TYPE_CHECKING:
+    from sonicpy.store.disk.transaction import Transaction
 
 
 class VectorRows:
@@ -20,7 +24,7 @@ class VectorRows:
         self._table = table
         self.waiting: dict[bytes, bytes] = {}
 
-    def get(self, transaction: Transaction, key: bytes) -> bytes | None:
+    def get(self, transaction: "Transaction", key: bytes) -> bytes | None:
         """Return the row under a key, or None."""
         row = self.waiting.get(key)
         return transaction.get(self._table, key) if row is None else row or None
@@ -30,7 +34,7 @@ class VectorRows:
         for key in [key for key in self.waiting if key.startswith(prefix)]:
             del self.waiting[key]
 
-    def write(self, transaction: Transaction) -> None:
+    def write(self, transaction: "Transaction") -> None:
         """Write all waiting rows into the table."""
         if self.waiting:
             rows = sorted(row for row in self.waiting.items() if row[1])

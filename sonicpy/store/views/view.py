@@ -273,8 +273,12 @@ class View:
         """Return the keys of the rows that `word_rows_from` would return, in less time."""
         return stored_word_keys_from(self.transaction, start, limit, prefix)
 
-    def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]:
-        """Return the rows with the records of some objects of a bucket, by key."""
+    def record_rows(self, bucket: int, iids: list[int], *, names: bool = False) -> dict[bytes, bytes]:
+        """Return the rows with the records of some objects of a bucket, by key.
+
+        Args:
+            names: only the OIDs in the rows are needed; terms of large objects may be missing.
+        """
         return dict(self.transaction.get_many(OBJECTS, row_keys(bucket, iids)))
 
     def record(self, bucket: int, iid: int) -> bytes | None:

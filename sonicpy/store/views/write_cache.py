@@ -5,12 +5,14 @@ before every commit, and a replay of the log restores later ones.
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from sonicpy._native.dense_changes import changed_row
 from sonicpy._native.dense_records import dense_row
-from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, BufferedRow, RecordRow
+from sonicpy._native.growing_record import GrowingRecord
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, BufferedRow, RecordRow, record_at
 from sonicpy._native.term_cache import TermCache
-from sonicpy.store.disk.table_numbers import LENGTHS, OBJECTS, ORDERS
+from sonicpy.store.disk.table_numbers import LENGTHS, OBJECTS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.bucket_state import BucketCounts, BucketState
 from sonicpy.store.rows.changes import RecentChanges
@@ -20,11 +22,17 @@ from sonicpy.store.rows.names import NewNames, names_in_rows, new_names
 from sonicpy.store.rows.removals import Removals
 from sonicpy.store.views.vector_rows import VectorRows
 
+if TYPE_CHECKING:
+    from sonicpy.store.views.growing_orders import OrderRows
+
 TERMS_MAX = 20_000  # about 4 MB
 BUCKETS_MAX = 1_000
 STATES_MAX = 8_000  # about 3 MB
 RECENT_MAX = 512
-"""The most rows of records of a bucket that wait to be written: about 1 MB."""
+"""The most rows of records of a bucket that wait to be written: about 1 MB of small objects."""
+RECENT_BYTES_MAX = 16 << 20
+"""The size at which the waiting rows of a bucket are written. Large objects to which texts are added take twice as much
+memory."""
 
 
 class NewestRow(BufferedRow):
@@ -55,7 +63,9 @@ class NewestRow(BufferedRow):
         if not self.is_changed:
             return
         key = object_key(bucket, self.number)
-        packed = dense_row(self.packed) if self._dense else self.packed
+        packed = self.packed
+        if self._dense:
+            packed = dense_row(packed)
         if packed and not is_last:
             transaction.put(OBJECTS, key, packed)
         else:
@@ -85,44 +95,86 @@ class RecentRow:
         dense: whether to write the row in the dense form.
 
     Attributes:
-        packed: the row with all changes, dense or not.
+        names: the row with all OIDs, perhaps without the newest terms of large objects.
     """
 
-    __slots__ = ("_dense", "_plain", "is_changed", "number", "packed")
+    __slots__ = ("_dense", "_growing", "_plain", "is_changed", "names", "number")
 
     def __init__(self, number: int, packed: bytes | None, dense: bool) -> None:
         self.number = number
-        self.packed = packed or b""
+        self.names = packed or b""
         self.is_changed = False
+        self._growing: dict[int, GrowingRecord] | None = None
         self._dense = dense
-        self._plain: RecordRow | None = None  # of `packed`, if that is not dense
+        self._plain: RecordRow | None = None  # of `names`, if that is not dense
+
+    @property
+    def packed(self) -> bytes:
+        """The row with all changes, dense or not."""
+        if self._growing is not None:
+            for place, record in self._growing.items():
+                self._settle(place, record)
+        return self.names
+
+    def record(self, place: int) -> bytes | None:
+        """Return the record at `place`; None: there is none. Raises DamagedBytes if the row cannot be read."""
+        growing = self.growing(place)
+        if growing is None:
+            return record_at(self.names, place)
+        self._settle(place, growing)
+        return growing.pack()
+
+    def _settle(self, place: int, record: GrowingRecord) -> None:
+        """Put the new terms of a record that grows into the row."""
+        if record.is_changed:
+            self._replace(place, record.pack())
+
+    def growing(self, place: int) -> GrowingRecord | None:
+        """Return the record at `place` if it is one that grows, or None."""
+        return None if self._growing is None else self._growing.get(place)
+
+    def grow(self, place: int, record: GrowingRecord) -> None:
+        """Take a record that grows instead of the record at `place`: further changes of it are changes of the row."""
+        if self._growing is None:
+            self._growing = {}
+        self._growing[place] = record
+        self.is_changed = True
 
     def put(self, place: int, record: bytes) -> None:
         """Put a record at `place`, instead of an earlier one."""
-        self.is_changed = True
-        row = changed_row(self.packed, place, record)
-        self.packed = self._as_plain().put(place, record) if row is None else row
+        self._forget(place)
+        self._replace(place, record)
+
+    def _replace(self, place: int, record: bytes) -> None:
+        row = changed_row(self.names, place, record)
+        self.names = self._as_plain().put(place, record) if row is None else row
 
     def drop(self, place: int) -> None:
         """Take the record at `place` out of the row."""
+        self._forget(place)
+        row = changed_row(self.names, place, None)
+        self.names = self._as_plain().drop(place) if row is None else row
+
+    def _forget(self, place: int) -> None:
         self.is_changed = True
-        row = changed_row(self.packed, place, None)
-        self.packed = self._as_plain().drop(place) if row is None else row
+        if self._growing is not None:
+            self._growing.pop(place, None)
 
     def write(self, transaction: Transaction, bucket: int) -> None:
         """Write the row, if it changed since the last write; delete it if no record is left."""
         if not self.is_changed:
             return
         key = object_key(bucket, self.number)
-        if self.packed:
-            transaction.put(OBJECTS, key, dense_row(self.packed) if self._dense else self.packed)
+        packed = self.packed
+        if packed:
+            transaction.put(OBJECTS, key, dense_row(packed) if self._dense else packed)
         else:
             transaction.delete(OBJECTS, key)
         self.is_changed = False
 
     def _as_plain(self) -> RecordRow:
         if self._plain is None:
-            self._plain = RecordRow(self.packed)
+            self._plain = RecordRow(self.names)
         return self._plain
 
 
@@ -134,19 +186,21 @@ class BucketWriteCache:
         vectors: the changed rows of vectors.
         orders: the changed rows of orders.
         recent: the changed rows of records, by number, without the newest one.
+        recent_bytes: the size that these rows had when they were read.
         languages: `Terms.languages` -> the number of texts that the fact of the languages does not count yet.
     """
 
-    __slots__ = ("_orders", "_vectors", "facts", "languages", "lengths", "names", "newest", "recent")
+    __slots__ = ("_orders", "_vectors", "facts", "languages", "lengths", "names", "newest", "recent", "recent_bytes")
 
     def __init__(self) -> None:
         self.facts: dict[int, bytes | None] = {}
         self._vectors: VectorRows | None = None
-        self._orders: VectorRows | None = None
+        self._orders: OrderRows | None = None
         self.languages: dict[bytes, int] = {}
         self.lengths: Lengths | None = None
         self.newest: NewestRow | None = None
         self.recent: dict[int, RecentRow] = {}
+        self.recent_bytes = 0
         self.names: NewNames | None = None
 
     @property
@@ -157,10 +211,12 @@ class BucketWriteCache:
         return self._vectors
 
     @property
-    def orders(self) -> VectorRows:
+    def orders(self) -> "OrderRows":
         """The rows of orders, read and changed in this transaction; made at the first use."""
         if self._orders is None:
-            self._orders = VectorRows(ORDERS)
+            from sonicpy.store.views.growing_orders import OrderRows  # noqa: PLC0415  loaded when it is needed
+
+            self._orders = OrderRows()
         return self._orders
 
     def read_newest(self, transaction: Transaction, state: BucketState, *, dense: bool) -> NewestRow:
@@ -194,11 +250,16 @@ class BucketWriteCache:
         if self.newest is not None:
             self.newest.write(transaction, bucket, is_last=is_last)
 
+    def has_many_recent(self) -> bool:
+        """Return whether the waiting rows of records are to be written before another one is read."""
+        return len(self.recent) >= RECENT_MAX or self.recent_bytes >= RECENT_BYTES_MAX
+
     def write_recent(self, transaction: Transaction, bucket: int) -> None:
         """Write the changed rows of records, without the newest one."""
         for number in sorted(self.recent):
             self.recent[number].write(transaction, bucket)
         self.recent.clear()
+        self.recent_bytes = 0
 
     def write_orders(self, transaction: Transaction) -> None:
         """Write the rows of vectors and orders that changed."""

@@ -48,7 +48,7 @@ from sonicpy.store.views.digest_writer import DigestWriter
 from sonicpy.store.views.open_orders import OpenFacts, OpenOrders
 from sonicpy.store.views.vector_rows import VectorRows
 from sonicpy.store.views.view import View
-from sonicpy.store.views.write_cache import RECENT_MAX, BucketWriteCache, NewestRow, RecentRow, WriteCache
+from sonicpy.store.views.write_cache import BucketWriteCache, NewestRow, RecentRow, WriteCache
 
 if TYPE_CHECKING:
     from sonicpy.store.views.beside_words import Owner
@@ -330,9 +330,10 @@ class WriteView(OpenOrders, OpenFacts, View):
         held = self._write_cache.of(bucket)
         row = held.recent.get(number)
         if row is None:
-            if len(held.recent) >= RECENT_MAX:
+            if held.has_many_recent():
                 held.write_recent(self.transaction, bucket)
             packed = self.transaction.get(OBJECTS, object_key(bucket, number))
+            held.recent_bytes += len(packed or b"")
             row = held.recent[number] = RecentRow(number, packed, dense=not self.by_association)
         return row
 
@@ -392,18 +393,18 @@ class WriteView(OpenOrders, OpenFacts, View):
         """Return the keys of the rows that `word_rows_from` would return, in less time."""
         return open_words.keys_from(self.terms, super().word_keys_from, start, limit, prefix)
 
-    def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]:
-        """Return the rows with the records of some objects of a bucket, by key."""
+    def record_rows(self, bucket: int, iids: list[int], *, names: bool = False) -> dict[bytes, bytes]:
+        """Return the rows with the records of some objects of a bucket, by key; see `View`."""
         rows: dict[bytes, bytes] = {}
         stored: list[bytes] = []
         held = self._write_cache.of(bucket)
         for key in row_keys(bucket, iids):
             number = int.from_bytes(key[4:])  # behind the number of the bucket
-            row = held.newest if held.newest is not None and held.newest.number == number else held.recent.get(number)
+            row = _waiting_records(held, number)
             if row is None:
                 stored.append(key)
             else:
-                rows[key] = row.packed
+                rows[key] = row.names if names else row.packed
         if stored:
             rows.update(self.transaction.get_many(OBJECTS, stored))
         return rows
@@ -411,18 +412,11 @@ class WriteView(OpenOrders, OpenFacts, View):
     def record(self, bucket: int, iid: int) -> bytes | None:
         """Return the record of an object, or None. Raises DamagedBytes if its row cannot be read."""
         number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
-        packed = self._waiting_records(bucket, number)
-        if packed is None:
-            packed = self.transaction.get(OBJECTS, object_key(bucket, number))
+        row = _waiting_records(self._write_cache.of(bucket), number)
+        if row is not None:
+            return row.record(place)
+        packed = self.transaction.get(OBJECTS, object_key(bucket, number))
         return None if packed is None else record_at(packed, place)
-
-    def _waiting_records(self, bucket: int, number: int) -> bytes | None:
-        """Return a row of records that waits to be written; None: the table has it as it is."""
-        held = self._write_cache.of(bucket)
-        if held.newest is not None and held.newest.number == number:
-            return held.newest.packed
-        row = held.recent.get(number)
-        return None if row is None else row.packed
 
     def named(self, state: BucketState, oid: bytes, hash: int) -> tuple[int, ...]:
         """Return the IIDs of the objects that may have the OID whose `name_hash` is `hash`."""
@@ -497,3 +491,10 @@ class WriteView(OpenOrders, OpenFacts, View):
         if held.lengths is None:
             held.lengths = Lengths(read_lengths(self.transaction, state.bucket, state.next_iid))
         return held.lengths
+
+
+def _waiting_records(held: BucketWriteCache, number: int) -> NewestRow | RecentRow | None:
+    """Return a row of records that waits to be written; None: the table has it as it is."""
+    if held.newest is not None and held.newest.number == number:
+        return held.newest
+    return held.recent.get(number)
