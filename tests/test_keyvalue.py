@@ -2,6 +2,8 @@
 restored.
 """
 
+import contextlib
+import fcntl
 import multiprocessing
 import os
 import pickle
@@ -344,3 +346,26 @@ def test_an_interrupted_inner_batch_leaves_the_outer_one_whole(tmp_path: Path) -
                 table.set(b"%d" % number, b"outer")
                 moments.run(inner, [number])
             assert table.get(b"%d" % number) == b"outer", f"interrupted at {number} of {moments.passed}"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the list of open files of Linux")
+def test_a_disk_that_fails_at_the_last_step_of_a_commit(tmp_path: Path) -> None:
+    """LMDB writes the page that makes a commit the last one through a file of its own, and calls it fatal if that
+    fails.
+    """
+    with keyvalue.open(tmp_path, sync=True) as table:
+        table.set(b"before", b"1")
+        reading = os.open(tmp_path / "data.mdb", os.O_RDONLY)
+        for number in map(int, os.listdir("/proc/self/fd")):
+            with contextlib.suppress(OSError):  # the descriptor of the list is closed
+                is_data = os.fstat(number).st_ino == os.fstat(reading).st_ino
+                if is_data and fcntl.fcntl(number, fcntl.F_GETFL) & os.O_DSYNC:
+                    os.dup2(reading, number)
+        os.close(reading)
+        with pytest.raises(StoreError):
+            table.set(b"refused", b"2")
+        for call in (lambda: table.set(b"refused", b"3"), lambda: table.get(b"before")):
+            with pytest.raises(StoreError, match="close what is open and open it again, or restart the server"):
+                call()
+    with keyvalue.open(tmp_path) as table:
+        assert (table.get(b"before"), table.get(b"refused")) == (b"1", None)

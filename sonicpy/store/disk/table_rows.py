@@ -25,6 +25,10 @@ Tables = list["lmdb._Database | None"]
 """The handles of tables, by the numbers above. None: the table is missing, and only a `PartialTransaction` may be
 used."""
 
+PANIC: Final = (
+    "the disk failed at the last step of a commit, after which LMDB takes no more calls of this process: close what is "
+    "open and open it again, or restart the server; no acknowledged change is lost"
+)
 READERS_FULL: Final = "too many reads are open at once in all processes: end some, such as unfinished iterations"
 CLOSED: Final = "closed/deleted/dropped"  # in lmdb's message for a transaction that was open when all was closed
 
@@ -277,6 +281,8 @@ def translated(error: lmdb.Error) -> StoreError:
     """Return the StoreError for an error of lmdb."""
     if isinstance(error, lmdb.MapFullError):
         return MapFull("the map of the store is full")
+    if isinstance(error, lmdb.PanicError):
+        return StoreError(PANIC)
     if isinstance(error, lmdb.ReadersFullError):
         return StoreError(READERS_FULL)
     if CLOSED in str(error):
