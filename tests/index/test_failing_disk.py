@@ -1,4 +1,4 @@
-"""An index whose disk is full, or can only be read: reads go on, and errors say what the log has."""
+"""An index whose disk is full, or can only be read: reads go on, and errors name the changes that the log has."""
 
 import errno
 import os
