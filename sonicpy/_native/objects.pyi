@@ -1,3 +1,5 @@
+from sonicpy._native.table_access import MixedRows
+
 OBJECTS_PER_RECORD_ROW: int
 
 def row_keys(bucket: int, iids: list[int]) -> list[bytes]: ...
@@ -19,3 +21,8 @@ class BufferedRow(RecordRow):
     number: int
     is_changed: bool
     packed: bytes
+
+class NewestRow(BufferedRow):
+    def __init__(self, number: int, packed: bytes | None, dense: bool) -> None: ...
+    def write(self, transaction: MixedRows, table: int, bucket: int, *, is_last: bool = True) -> None: ...
+    def begin(self, number: int) -> None: ...

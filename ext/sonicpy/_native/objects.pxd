@@ -10,6 +10,7 @@ cdef class RecordRow:
     cdef int _count
     cdef bytes _row  # the items point into it
 
+    cdef int read(self, bytes row) except -1
     cdef int index_of(self, uint8_t place) noexcept nogil
     cdef bytes put_record(self, int place, bytes record)
     cdef bytes packed_from(self, int first)
@@ -18,6 +19,10 @@ cdef class RecordRow:
 cdef class BufferedRow(RecordRow):
     cdef public uint64_t number
     cdef public bint is_changed
+
+
+cdef class NewestRow(BufferedRow):
+    cdef bint _dense, _is_stored
 
 
 cdef int read_item(const uint8_t **at, const uint8_t *end, int before, Item *item) except -1
