@@ -259,6 +259,7 @@ class RecoveringStore(StoreReader):
                         self._snapshot_cache, self._open_cache = left, None
                 if self._board is not None:
                     self._board.note_commit(number)
+                view.release()
             except MapFull as error:
                 self._recover(error)
             else:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sonicpy.store.rows.keys import length_key
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths
 
 iids = st.integers(0, 50) | st.integers(0, 2).map(lambda row: (row + 1) * OBJECTS_PER_ROW - 1) | st.integers(0, 12_500)
@@ -22,9 +23,12 @@ def test_lengths_change_and_tell_their_rows(first: bytes, changes: list[tuple[in
             continue
         whole = bytes(held.get(iid, 0) for iid in range(max(held, default=-1) + 1))
         assert lengths.packed == whole
-        assert lengths.take_changed() == [
-            (row, whole[row * OBJECTS_PER_ROW : (row + 1) * OBJECTS_PER_ROW]) for row in sorted(changed)
-        ]
+        stored = {row: whole[row * OBJECTS_PER_ROW : (row + 1) * OBJECTS_PER_ROW] for row in sorted(changed)}
+        assert taken(lengths) == (
+            changed,
+            [(length_key(7, row), packed) for row, packed in stored.items() if any(packed)],
+            [length_key(7, row) for row, packed in stored.items() if not any(packed)],
+        )
         changed.clear()
 
 
@@ -37,4 +41,11 @@ def test_lengths_that_cannot_be() -> None:
     assert lengths.packed == b"abc"
     with memoryview(lengths.packed), pytest.raises(BufferError):
         lengths[3] = 1
-    assert lengths.take_changed() == []
+    assert taken(lengths) == (set(), [], [])
+
+
+def taken(lengths: Lengths) -> tuple[set[int], list[tuple[bytes, bytes]], list[bytes]]:
+    """Return the numbers of the changed rows, the rows of bucket 7 to write, and the keys of those to delete."""
+    numbers, rows, emptied = set[int](), list[tuple[bytes, bytes]](), list[bytes]()
+    lengths.take_changed(7, numbers, rows, emptied)
+    return numbers, rows, emptied

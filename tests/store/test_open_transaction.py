@@ -1,5 +1,6 @@
 """Uncommitted changes: their number, their visibility, their state after a fault, and the room for them."""
 
+import gc
 import shutil
 import threading
 from collections.abc import Callable
@@ -11,9 +12,11 @@ import pytest
 
 from sonicpy.errors import InvalidArgument, StoreDamaged, StoreError, StoreFull
 from sonicpy.store import store as store_module
+from sonicpy.store.changing.bucket_writer import BucketWriter
 from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, PushTerms, pack_mutation
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.table_rows import MapFull
+from sonicpy.store.rows.changes import Touched
 from tests.store.shorthand import found, open_store, push
 
 Answer = TypeVar("Answer")
@@ -243,3 +246,24 @@ def test_every_sync_begins_with_what_it_was_given(tmp_path: Path) -> None:
     store.sync()
     assert begun and store.checkpoint > begun[0]
     store.close()
+
+
+def test_the_memory_of_a_transaction_with_many_buckets_is_free_after_its_commit(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    gc.collect()
+    gc.disable()
+    try:
+        before = number_of(Touched), number_of(BucketWriter)
+        for commit in range(3):
+            for bucket in range(50):
+                store.apply(push(f"o{commit}", "fox", bucket=f"b{bucket}"))
+            store.commit()
+        store._write_cache.recent_changes.clear()
+        assert (number_of(Touched), number_of(BucketWriter)) == before
+    finally:
+        gc.enable()
+        store.close()
+
+
+def number_of(kind: type) -> int:
+    return sum(type(one) is kind for one in gc.get_objects())

@@ -50,6 +50,7 @@ cdef struct NameWriter:
     bint has_next
 
 
+cpdef bytes dense_row(bytes row)
 cdef bytes plain_row(bytes row)
 cdef bytes dense_record(bytes row, int place)
 cdef bytes dense_names(bytes row)

@@ -45,7 +45,7 @@ cdef uint64_t TERM_ID_MAX = (<uint64_t> 1 << 40) - 1
 cdef uint64_t NONE = UINT64_MAX
 
 
-def dense_row(bytes row not None) -> bytes:
+cpdef bytes dense_row(bytes row):
     """Return the dense form of a row; the row itself if it cannot be dense, or is dense already.
 
     Args:
@@ -54,8 +54,8 @@ def dense_row(bytes row not None) -> bytes:
     Raises:
         DamagedBytes: the row cannot be read.
     """
-    cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
-    cdef const uint8_t *end = at + PyBytes_GET_SIZE(row)
+    cdef const uint8_t *at
+    cdef const uint8_t *end
     cdef Item item
     cdef Rest rests[PLACES]
     cdef NameWriter names
@@ -65,8 +65,12 @@ def dense_row(bytes row not None) -> bytes:
     cdef uint8_t *packed
     cdef Py_ssize_t size = 0, most = 1
     cdef int count = 0, before = -1, places = 0, number
+    if row is None:
+        raise TypeError("a row is bytes")
     if not row or is_dense_row(row):
         return row
+    at = <const uint8_t *> PyBytes_AS_STRING(row)
+    end = at + PyBytes_GET_SIZE(row)
     begin_writing(&names, room + HEAD_BYTES)
     while at < end:
         read_item(&at, end, before, &item)

@@ -8,8 +8,8 @@ cpdef double unpack_length(uint8_t packed) noexcept
 
 cdef class Lengths:
     cdef readonly bytearray packed
-    cdef set _unseen  # rows that changed since `take_unseen`
-    cdef set _changed  # numbers of rows
+    cdef set _unseen  # rows that changed since `take_unseen`; None: none
+    cdef set _changed  # numbers of rows; None: none
     cdef Py_ssize_t _last_row  # the one added last
 
     cdef int set(self, Py_ssize_t iid, uint8_t length) except -1

@@ -1,9 +1,13 @@
 """The lengths of a bucket's objects: a byte for each."""
 
+cimport cython
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.math cimport exp2, log2
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
+
+from sonicpy._native.keys cimport term_key
 
 from sonicpy._native.varint import DamagedBytes
 
@@ -36,6 +40,7 @@ cpdef double unpack_length(uint8_t packed) noexcept:
     return LENGTHS[packed]
 
 
+@cython.no_gc  # its sets hold numbers: no cycle begins here
 cdef class Lengths:
     """The packed lengths of a bucket's objects, by IID; 0: no such object.
 
@@ -45,8 +50,6 @@ cdef class Lengths:
 
     def __cinit__(self, bytearray packed not None):
         self.packed = packed
-        self._changed = set()
-        self._unseen = set()
         self._last_row = -1
 
     def __setitem__(self, Py_ssize_t iid, uint8_t length) -> None:
@@ -66,21 +69,44 @@ cdef class Lengths:
         PyByteArray_AS_STRING(self.packed)[iid] = <char> length
         if iid // LENGTHS_PER_ROW != self._last_row:
             self._last_row = iid // LENGTHS_PER_ROW
+            if self._changed is None:
+                self._changed = set()
+            if self._unseen is None:
+                self._unseen = set()
             self._changed.add(self._last_row)
             self._unseen.add(self._last_row)
         return 0
 
     def take_unseen(self) -> set:
         """Return the numbers of the rows that changed since the last call."""
-        cdef set unseen = self._unseen
-        self._unseen = set()
+        cdef set unseen = self._unseen or set()
+        self._unseen = None
         self._last_row = -1
         return unseen
 
-    def take_changed(self) -> list:
-        """Return the rows that changed since the last call, with their numbers."""
-        cdef list changed = sorted(self._changed)
-        cdef Py_ssize_t row
-        self._changed.clear()
+    def take_changed(self, uint32_t bucket, set numbers not None, list rows not None, list emptied not None) -> None:
+        """Hand over the rows that changed since the last call.
+
+        Args:
+            bucket: the number of the bucket, for the keys.
+            numbers: gets the numbers of these rows.
+            rows: gets the (key, row) of each row with an object.
+            emptied: gets the keys of the others.
+        """
+        cdef const char *packed = PyByteArray_AS_STRING(self.packed)
+        cdef Py_ssize_t size = PyByteArray_GET_SIZE(self.packed), at, end, row, first
+        if self._changed is None:
+            return
+        for row in sorted(self._changed) if len(self._changed) > 1 else self._changed:
+            numbers.add(row)
+            at, end = row * LENGTHS_PER_ROW, min((row + 1) * LENGTHS_PER_ROW, size)
+            key = term_key(bucket, row)
+            first = at
+            while first < end and not packed[first]:
+                first += 1
+            if first < end:
+                rows.append((key, PyBytes_FromStringAndSize(packed + at, end - at)))
+            else:
+                emptied.append(key)
+        self._changed = None
         self._last_row = -1
-        return [(row, bytes(self.packed[row * LENGTHS_PER_ROW : (row + 1) * LENGTHS_PER_ROW])) for row in changed]

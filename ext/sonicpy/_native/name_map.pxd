@@ -21,6 +21,7 @@ cdef class NameMap:
     cdef Py_ssize_t _count, _count_max
     cdef uint64_t _taken  # names with smaller hashes were taken in this round
     cdef public Py_ssize_t added
+    cdef public uint64_t until
 
     cdef tuple iids(self, uint64_t hash)
     cdef int put(self, uint64_t hash, uint64_t iid) except -1

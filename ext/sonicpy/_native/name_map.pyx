@@ -43,6 +43,7 @@ cdef class NameMap:
 
     Attributes:
         added: the number of names added; the owner resets it.
+        until: objects before it are going into rows; 0: none are. The owner sets it.
     """
 
     def __cinit__(self):
@@ -78,6 +79,13 @@ cdef class NameMap:
         """
         self.put(hash, iid)
 
+    def rests(self, Py_ssize_t least) -> bool:
+        """Return whether no objects are going into rows, and fewer than `least` names wait; then `added` becomes 0."""
+        if self.until or self._count >= least:
+            return False
+        self.added = 0
+        return True
+
     def add_row(self, bytes row not None, uint64_t start, uint64_t first) -> None:
         """Add the names of the objects of a row of records.
 
@@ -88,7 +96,10 @@ cdef class NameMap:
         Raises:
             DamagedBytes: the row cannot be read.
         """
-        cdef RecordRow records = RecordRow(row)
+        self.add_records(RecordRow(row), start, first)
+
+    def add_records(self, RecordRow records not None, uint64_t start, uint64_t first) -> None:
+        """Add the names of a row of records that has been read; see `add_row`."""
         cdef Item *item
         cdef int number
         for number in range(records._count):

@@ -11,6 +11,7 @@ cdef class RecordRow:
     cdef int _count
     cdef bytes _row  # the items point into it
 
+    cdef int read(self, bytes row) except -1
     cdef int index_of(self, uint8_t place) noexcept nogil
     cdef bytes put_record(self, int place, bytes record)
     cdef bytes packed_from(self, int first)
@@ -23,6 +24,10 @@ cdef class BufferedRow(RecordRow):
 
     cdef int settle(self, int place, GrowingRecord record) except -1
     cpdef grow(self, int place, GrowingRecord record)
+
+
+cdef class NewestRow(BufferedRow):
+    cdef bint _dense, _is_stored
 
 
 cdef int read_item(const uint8_t **at, const uint8_t *end, int before, Item *item) except -1

@@ -13,9 +13,10 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy
 
-from sonicpy._native.dense_records cimport dense_names, dense_record, is_dense_row, plain_row
+from sonicpy._native.dense_records cimport dense_names, dense_record, dense_row, is_dense_row, plain_row
 from sonicpy._native.growing_record cimport GrowingRecord
 from sonicpy._native.keys cimport term_key
+from sonicpy._native.table_access cimport MixedRows
 from sonicpy._native.varint cimport get_varint, put_varint
 
 from sonicpy._native.varint import DamagedBytes
@@ -218,6 +219,10 @@ cdef class RecordRow:
         free(self._items)
 
     def __init__(self, bytes row not None):
+        self.read(row)
+
+    cdef int read(self, bytes row) except -1:
+        """Read a row completely, and hold it instead of the one before. Raises DamagedBytes."""
         cdef const uint8_t *at
         cdef const uint8_t *end
         cdef int before = -1
@@ -233,6 +238,7 @@ cdef class RecordRow:
             before = item.place
             copy_item(&self._items[self._count], &item)
             self._count += 1
+        return 0
 
     def __len__(self) -> int:
         return self._count
@@ -413,6 +419,58 @@ cdef class BufferedRow(RecordRow):
             self._growing.pop(place, None)
         self.is_changed = True
         return RecordRow.drop(self, place)
+
+
+cdef class NewestRow(BufferedRow):
+    """The row of records for new objects of a bucket. It may be newer than the row in the table.
+
+    The row is written when it is full, or at a commit, so that pages of the table are filled completely.
+
+    Args:
+        number: the number of the row.
+        packed: the row in the table; None: the table does not have it yet.
+        dense: whether to write the row in the dense form.
+
+    Raises:
+        DamagedBytes: the row cannot be read.
+    """
+
+    def __init__(self, uint64_t number, bytes packed, bint dense):
+        self.read(b"" if packed is None else packed)
+        self.number = number
+        self._dense = dense
+        self._is_stored = packed is not None
+
+    def write(self, MixedRows transaction not None, int table, uint32_t bucket, *, bint is_last=True) -> None:
+        """Write the row into a table, if it changed since the last write; its key sorts behind all others of the
+        bucket.
+
+        Args:
+            is_last: whether the row may be the last one of the table; False: rows of other buckets follow.
+        """
+        cdef bytes key, packed
+        if not self.is_changed:
+            return
+        key = term_key(bucket, self.number)
+        packed = self._row if self._growing is None else self.packed
+        if self._dense:
+            packed = dense_row(packed)
+        if packed and not is_last:
+            transaction.put(table, key, packed)
+        else:
+            if self._is_stored:
+                transaction.delete(table, key)
+            if packed:
+                transaction.append(table, key, packed)
+        self._is_stored = len(packed) > 0
+        self.is_changed = False
+
+    def begin(self, uint64_t number) -> None:
+        """Begin row `number`, the next one, after this one was written."""
+        self.read(b"")
+        self._growing = None
+        self.number = number
+        self.is_changed = self._is_stored = False
 
 
 cdef inline void copy_item(Item *copy, const Item *item) noexcept nogil:

@@ -9,6 +9,7 @@ v() is a varint (varint.pxd). Keys are without the number of the bucket, with wh
 a table shares nothing.
 """
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_GetItemWithError
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -36,6 +37,7 @@ cdef struct Section:
     uint64_t count
 
 
+@cython.no_gc  # its lists hold bytes, and dicts of bytes: no cycle begins here
 cdef class SmallRows:
     """The rows of a small bucket, by table. Changes wait beside the row until `pack` merges them into it.
 
@@ -53,8 +55,8 @@ cdef class SmallRows:
     """
 
     cdef list _changes  # per table, key -> value of changed rows, None: the row is deleted; None: there are none
-    cdef list _tables  # per table, key -> value of all rows; None: not read as a whole
-    cdef list _sorted  # per table, the keys of all rows in order, or None
+    cdef list _tables  # per table, key -> value of all rows, None: not read as a whole; None: no table is
+    cdef list _sorted  # per table, the keys of all rows in order, or None; None while `_tables` is
     cdef readonly bytes prefix
     cdef bytes _row
     cdef Section _sections[TABLES]  # of the row
@@ -64,8 +66,6 @@ cdef class SmallRows:
     def __cinit__(self, bytes prefix not None, bytes row):
         self.prefix, self._row = prefix, b"" if row is None else row
         self._changes = [None] * TABLES
-        self._tables = [None] * TABLES
-        self._sorted = [None] * TABLES
         self.changed = row is None
         self.size = PyBytes_GET_SIZE(self._row)
         self._find_sections()
@@ -104,11 +104,17 @@ cdef class SmallRows:
             self._sections[table].end = at - begin
         return 0
 
+    cdef object _known(self, int table):
+        """Return all rows of a table, if they have been read as a whole, else None."""
+        return None if self._tables is None else self._tables[table]
+
     cdef dict _decoded(self, int table):
         """Return all rows of a table as a dict."""
-        cdef object known = self._tables[table], changes = self._changes[table]
+        cdef object known = self._known(table), changes = self._changes[table]
         if known is not None:
             return <dict> known
+        if self._tables is None:
+            self._tables, self._sorted = [None] * TABLES, [None] * TABLES
         cdef dict rows = {}
         cdef list keys = []
         cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(self._row) + self._sections[table].first
@@ -224,7 +230,7 @@ cdef class SmallRows:
         self.put_row(table, key, value)
 
     cdef int put_row(self, int table, bytes key, bytes value) except -1:
-        cdef object known = self._tables[table], changes = self._changes[table]
+        cdef object known = self._known(table), changes = self._changes[table]
         cdef void *before = NULL
         if changes is None:
             changes = self._changes[table] = {}
@@ -251,7 +257,7 @@ cdef class SmallRows:
         if changes is None:
             changes = self._changes[table] = {}
         (<dict> changes)[key] = None
-        if self._tables[table] is not None:
+        if self._known(table) is not None:
             del (<dict> self._tables[table])[key]
             self._sorted[table] = None
         self.size -= PyBytes_GET_SIZE(<bytes> value) + PyBytes_GET_SIZE(key) - BUCKET_BYTES + ENTRY_BYTES

@@ -2,18 +2,22 @@
 commit, when many share a page.
 """
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint32_t
 
 from sonicpy._native.counters cimport Counters
 from sonicpy._native.keys cimport put_big_endian
 from sonicpy._native.small_entries cimport BUCKET_BYTES
 from sonicpy._native.table_access cimport MixedRows
 
+from sonicpy._native.numbered_terms import entries_by_row, with_terms
+
 cdef enum:
     SEQUENCE_BYTES = 6
 
 
+@cython.no_gc  # it refers to the transaction, and to lists, dicts and sets of bytes and numbers: no cycle begins here
 cdef class WordNotes:
     """The notes of one bucket.
 
@@ -53,6 +57,19 @@ cdef class WordNotes:
             why: as in `sonicpy.store.disk.why`.
         """
         self.note(counters, keys, why)
+
+    def write_terms(self, int table) -> None:
+        """Write the terms of new words into their rows in a table, and forget them."""
+        cdef object place
+        cdef bytes key, entries
+        if not self.terms:
+            return
+        place = self._transaction.small_of(table, self._number)
+        if place is None:
+            place = self._transaction
+        for key, entries in entries_by_row(<uint32_t> int.from_bytes(self._number, "big"), self.terms):
+            place.put(table, key, with_terms(place.get(table, key), entries))
+        self.terms.clear()
 
     cdef int note(self, Counters counters, list keys, int why) except -1:
         cdef uint8_t[SEQUENCE_BYTES + 1] row

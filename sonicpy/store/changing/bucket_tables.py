@@ -1,6 +1,5 @@
 """The rows of one bucket inside the write transaction, read and written by PUSH, POP and FLUSHO."""
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from sonicpy._native.bucket import PushWriter
@@ -8,16 +7,16 @@ from sonicpy._native.growing_record import GrowingRecord
 from sonicpy._native.impact_rows import ImpactRow, rows_with_blocks, widened_rows
 from sonicpy._native.lengths import pack_length
 from sonicpy._native.object_record import ObjectRecord
-from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, oid_at
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, NewestRow, oid_at
 from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.disk.table_numbers import COMMON, IMPACTS, OIDS, POSTINGS, WORDS, StoredRow
+from sonicpy.store.disk.table_numbers import COMMON, IMPACTS, OBJECTS, POSTINGS, WORDS, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, block_position
-from sonicpy.store.rows.word_rows import stored_words, words_reader
+from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.bucket_reader import find_among, missing, unpacked
-from sonicpy.store.views.write_cache import BucketWriteCache, NewestRow, RecentRow
+from sonicpy.store.views.write_cache import BucketWriteCache, RecentRow
 
 if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
@@ -33,18 +32,11 @@ class BucketTables:
 
     def __init__(self, view: "WriteView", state: BucketState) -> None:
         self._view = view
-        self._transaction = transaction = view.transaction
+        self._transaction = view.transaction
         self._state = state
         self._held: BucketWriteCache | None = None  # from the first use on
-        # Without a call in Python around those of the transaction, which each change makes.
-        self.read_names = partial(transaction.get, OIDS)
-        """A function that returns the row of `oids` under a key, or None."""
-        self.read_words = words_reader(transaction)
-        """A function that returns the (key, row) of the words that have a row in the tables, in the order of the keys
-        it is given."""
-        self.read_blocks = partial(transaction.floor_many, POSTINGS, prefix_bytes=TERM_KEY_BYTES)
-        """A function that returns, for each key, the (key, block) of the last block of its term at or before the key,
-        or None."""
+        readers = view.readers
+        self.read_names, self.read_words, self.read_blocks = readers.names, readers.words, readers.blocks
 
     def push_writer(self, *, letters: bool) -> PushWriter:
         """Return the writer of PUSH into the bucket while the transaction lasts.
@@ -245,7 +237,7 @@ class BucketTables:
         row = self._record_row(number)
         if row.number < number:  # the newest row, which is full
             assert isinstance(row, NewestRow)
-            row.write(self._transaction, self._state.bucket)
+            row.write(self._transaction, OBJECTS, self._state.bucket)
             row.begin(number)
         row.put(place, record)
 

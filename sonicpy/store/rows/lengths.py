@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sonicpy._native.lengths import OBJECTS_PER_ROW, Lengths
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.store.disk.table_numbers import LENGTHS, StoredRow
-from sonicpy.store.rows.keys import bucket_key, length_key, length_row_of
+from sonicpy.store.rows.keys import bucket_key, length_row_of
 
 if TYPE_CHECKING:
     from sonicpy.store.disk.transaction import Transaction
@@ -50,9 +50,7 @@ def take_lengths(
 ) -> None:
     """Add the numbers of changed rows of lengths to `numbers`, and the rows to write to `rows`; delete those whose
     objects are all gone."""
-    for number, packed in lengths.take_changed():
-        numbers.add(number)
-        if packed.count(0) == len(packed):
-            transaction.delete(LENGTHS, length_key(bucket, number))
-        else:
-            rows.append((length_key(bucket, number), packed))
+    emptied: list[bytes] = []
+    lengths.take_changed(bucket, numbers, rows, emptied)
+    for key in emptied:
+        transaction.delete(LENGTHS, key)

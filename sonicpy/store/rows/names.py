@@ -35,10 +35,7 @@ FOLDED_MIN = 8
 class NewNames(NameMap):
     """The names of a bucket that `oids` may not hold yet."""
 
-    __slots__ = ("_until",)
-
-    def __init__(self) -> None:
-        self._until = 0  # objects before it are going into `oids`; 0: none are
+    __slots__ = ()  # `until`: objects before it are going into `oids`; 0: none are
 
     def fold(self, transaction: "Transaction", state: BucketState) -> None:
         """Write some of the waiting names into their rows, if there are more than enough.
@@ -46,19 +43,17 @@ class NewNames(NameMap):
         Raises:
             DamagedBytes: a row is damaged.
         """
-        waiting = len(self)
-        if waiting < WAITING_MIN and not self._until:
-            self.added = 0
+        if self.rests(WAITING_MIN):
             return
-        if not self._until and waiting >= min(state.objects // 16, WAITING_MAX):
-            self._until = state.next_iid
-        if self._until:
-            names, are_left = self.take(2 * self.added + FOLDED_MIN, self._until)
+        if not self.until and len(self) >= min(state.objects // 16, WAITING_MAX):
+            self.until = state.next_iid
+        if self.until:
+            names, are_left = self.take(2 * self.added + FOLDED_MIN, self.until)
             if names:
                 _merge(transaction, state, names)
             if not are_left:
-                state.named = self._until
-                self._until = 0
+                state.named = self.until
+                self.until = 0
         self.added = 0
 
 

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING
 
 from sonicpy._native.numbered_terms import (
     TERMS_PER_ROW,
-    entries_by_row,
     is_shared,
     pack_terms,
     row_keys,
     term_at,
     terms_in,
     unpack_terms,
-    with_terms,
 )
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
@@ -65,13 +63,6 @@ def few_terms_numbered(transaction: "Transaction", bucket: int, term_ids: list[i
         else:
             found[term_id] = term
     return found
-
-
-def put_terms(transaction: "Transaction", bucket: int, terms: list[tuple[int, bytes]]) -> None:
-    """Add (term id, term) pairs of new terms, by rising term id, all larger than the existing ones."""
-    place = transaction.small_rows(bucket_key(bucket)) or transaction
-    for key, entries in entries_by_row(bucket, terms):
-        place.put(TERMS, key, with_terms(place.get(TERMS, key), entries))
 
 
 def drop_terms(transaction: "Transaction", bucket: int, term_ids: Iterable[int]) -> None:

@@ -68,7 +68,9 @@ class OpenFacts:
         known = self._write_cache.rules
         rules = known.get(bucket)
         if rules is None:
-            rules = known[bucket] = unpack_rules(self.fact(bucket, RULES))
+            facts, key = self._write_cache.of(bucket).facts, fact_key(bucket, RULES)
+            row = facts[RULES] if RULES in facts else self.transaction.get(FACTS, key)
+            rules = known[bucket] = unpack_rules(row)
         return rules
 
     def _stored_fact(self, bucket: int, kind: int) -> bytes | None:

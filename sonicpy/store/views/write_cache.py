@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from sonicpy._native.dense_changes import changed_row
 from sonicpy._native.dense_records import dense_row
 from sonicpy._native.growing_record import GrowingRecord
-from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, BufferedRow, RecordRow, record_at
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, NewestRow, RecordRow, record_at
 from sonicpy._native.term_cache import TermCache
 from sonicpy.store.disk.table_numbers import LENGTHS, OBJECTS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.bucket_state import BucketCounts, BucketState
 from sonicpy.store.rows.changes import RecentChanges
-from sonicpy.store.rows.keys import bucket_key, object_key
+from sonicpy.store.rows.keys import bucket_key, length_key, object_key
 from sonicpy.store.rows.lengths import Lengths, lengths_in_rows, read_lengths
 from sonicpy.store.rows.names import NewNames, names_in_rows, new_names
 from sonicpy.store.rows.removals import Removals
@@ -27,60 +27,12 @@ if TYPE_CHECKING:
 
 TERMS_MAX = 20_000  # about 4 MB
 BUCKETS_MAX = 1_000
-STATES_MAX = 8_000  # about 3 MB
+STATES_MAX = 32_000  # about 12 MB
 RECENT_MAX = 512
 """The most rows of records of a bucket that wait to be written: about 1 MB of small objects."""
 RECENT_BYTES_MAX = 16 << 20
 """The size at which the waiting rows of a bucket are written. Large objects to which texts are added take twice as much
 memory."""
-
-
-class NewestRow(BufferedRow):
-    """The row of records for new objects of a bucket. It may be newer than the row in the table.
-
-    The row is written when it is full, or at a commit, so that pages of the table are filled completely.
-
-    Args:
-        number: the number of the row.
-        packed: the row in the table; None: the table does not have it yet.
-        dense: whether to write the row in the dense form.
-    """
-
-    __slots__ = ("_dense", "_is_stored")
-
-    def __init__(self, number: int, packed: bytes | None, dense: bool) -> None:
-        super().__init__(packed or b"")
-        self.number = number
-        self._dense = dense
-        self._is_stored = packed is not None
-
-    def write(self, transaction: Transaction, bucket: int, *, is_last: bool = True) -> None:
-        """Write the row, if it changed since the last write; its key sorts behind all others of the bucket.
-
-        Args:
-            is_last: whether the row may be the last one of the table; False: rows of other buckets follow.
-        """
-        if not self.is_changed:
-            return
-        key = object_key(bucket, self.number)
-        packed = self.packed
-        if self._dense:
-            packed = dense_row(packed)
-        if packed and not is_last:
-            transaction.put(OBJECTS, key, packed)
-        else:
-            if self._is_stored:
-                transaction.delete(OBJECTS, key)
-            if packed:
-                transaction.append(OBJECTS, key, packed)
-        self._is_stored = bool(packed)
-        self.is_changed = False
-
-    def begin(self, number: int) -> None:
-        """Begin row `number`, the next one, after this one was written."""
-        super().__init__(b"")
-        self.number = number
-        self._is_stored = False
 
 
 class RecentRow:
@@ -229,9 +181,19 @@ class BucketWriteCache:
     def read(self, transaction: Transaction, state: BucketState, *, dense: bool) -> None:
         """Read the rows that PUSH changes and the cache lacks: the newest row of records, the names and the lengths.
         `dense`: see `NewestRow`."""
+        bucket = state.bucket
+        small = transaction.small_rows(bucket_key(bucket))
+        if self.newest is None and small is not None and 0 < state.next_iid < OBJECTS_PER_RECORD_ROW:  # in one row
+            newest = self.newest = NewestRow(0, small.get(OBJECTS, object_key(bucket, 0)), dense)
+            if self.names is None:
+                self.names = NewNames()
+                self.names.add_records(newest, 0, state.named)
+                self.names.added = 0
+            if self.lengths is None:
+                self.lengths = Lengths(bytearray(small.get(LENGTHS, length_key(bucket, 0)) or b""))
+            return
         if self.newest is None:
             self.read_newest(transaction, state, dense=dense)
-        small = transaction.small_rows(bucket_key(state.bucket))
         if self.names is None:
             rows = None if small is None else small.rows(OBJECTS)
             self.names = new_names(transaction, state) if rows is None else names_in_rows(rows, state)
@@ -248,7 +210,13 @@ class BucketWriteCache:
         if self.recent:
             self.write_recent(transaction, bucket)
         if self.newest is not None:
-            self.newest.write(transaction, bucket, is_last=is_last)
+            self.newest.write(transaction, OBJECTS, bucket, is_last=is_last)
+
+    def waiting_records(self, number: int) -> "NewestRow | RecentRow | None":
+        """Return a row of records that waits to be written; None: the table has it as it is."""
+        if self.newest is not None and self.newest.number == number:
+            return self.newest
+        return self.recent.get(number)
 
     def has_many_recent(self) -> bool:
         """Return whether the waiting rows of records are to be written before another one is read."""

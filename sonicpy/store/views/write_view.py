@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from sonicpy._native.keys import bucket_key, pending_rows
-from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at, row_keys
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, NewestRow, record_at, row_keys
 from sonicpy._native.varint import DamagedBytes
 from sonicpy._native.word_notes import WordNotes
 from sonicpy._native.word_range import WordRange
@@ -24,12 +24,14 @@ from sonicpy.store.disk.table_numbers import (
     OBJECTS,
     PENDING,
     SCOPES,
+    TERMS,
     WORDS,
     StoredRow,
 )
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.disk.why import Why
 from sonicpy.store.rows import bucket_rules, uses
+from sonicpy.store.rows import names as name_rows
 from sonicpy.store.rows.bucket_state import BORN_GRAPHLESS, BucketState
 from sonicpy.store.rows.changes import Touched
 from sonicpy.store.rows.keys import BESIDE_MARKS, BUCKET_MAX, bucket_of, object_key, scope_key
@@ -37,7 +39,7 @@ from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.rows.lengths import Lengths, read_lengths, take_lengths
 from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
 from sonicpy.store.rows.names import NewNames, new_names, stored_names
-from sonicpy.store.rows.numbered_terms import few_terms_numbered, put_terms
+from sonicpy.store.rows.numbered_terms import few_terms_numbered
 from sonicpy.store.rows.removals import read_removals
 from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
 from sonicpy.store.views import open_words
@@ -46,9 +48,10 @@ from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.column_reader import ColumnReader
 from sonicpy.store.views.digest_writer import DigestWriter
 from sonicpy.store.views.open_orders import OpenFacts, OpenOrders
+from sonicpy.store.views.table_readers import TableReaders
 from sonicpy.store.views.vector_rows import VectorRows
 from sonicpy.store.views.view import View
-from sonicpy.store.views.write_cache import BucketWriteCache, NewestRow, RecentRow, WriteCache
+from sonicpy.store.views.write_cache import BucketWriteCache, RecentRow, WriteCache
 
 if TYPE_CHECKING:
     from sonicpy.store.views.beside_words import Owner
@@ -69,6 +72,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         writer_cache: the writers of the buckets whose states changed; see `bucket_writer.writer_of`.
         touched: the changes by bucket.
         changes: a number that grows with every change.
+        readers: the functions that changes call to read rows.
         digests: the digests of the texts that UPSERT gave to objects.
         uses_noted: how many uses the transaction has noted; `is_used` answers the same while it does not change.
         open_cache: the cache of queries in the transaction; None: no query has been made yet.
@@ -82,6 +86,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         self.writer_cache: dict[tuple[str, str], Any] = {}
         self.touched: defaultdict[int, Touched] = defaultdict(Touched.nothing)
         self.changes = 0
+        self.readers = TableReaders(transaction)
         self.open_cache: ReadRows | None = None
         self._word_notes: dict[int, WordNotes] = {}
         self._pending: dict[bytes, bytes] = {}  # rows of `pending` that it does not hold yet
@@ -122,10 +127,8 @@ class WriteView(OpenOrders, OpenFacts, View):
 
     def flush_new_terms(self, bucket: int) -> None:
         """Write the terms of new words of a bucket."""
-        notes = self._word_notes.get(bucket)
-        if notes is not None and notes.terms:
-            put_terms(self.transaction, bucket, notes.terms)
-            notes.terms.clear()
+        if (notes := self._word_notes.get(bucket)) is not None:
+            notes.write_terms(TERMS)
 
     def _flush_pending(self) -> None:
         if self._pending:
@@ -134,8 +137,8 @@ class WriteView(OpenOrders, OpenFacts, View):
 
     def flush_term_rows(self) -> None:
         """Write the rows of words that PUSH changed in the cache, the terms of new words, and pending words."""
-        for bucket in self._word_notes:
-            self.flush_new_terms(bucket)
+        for notes in self._word_notes.values():
+            notes.write_terms(TERMS)
         self._flush_pending()
         if self.terms.changed:
             open_words.delete_vanished(self.transaction, self.terms)
@@ -282,8 +285,7 @@ class WriteView(OpenOrders, OpenFacts, View):
 
     def touch(self, number: int) -> None:
         """Note that rows under a number, of a bucket or of its tags, change, so that readers read them again."""
-        if number not in self.touched:
-            self.touched[number] = Touched.nothing()
+        _ = self.touched[number]
 
     def note_to_flush(self, bucket: int) -> None:
         """Note that changed rows of a bucket wait in the cache."""
@@ -325,8 +327,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         return held.newest
 
     def recent(self, bucket: int, number: int) -> RecentRow:
-        """Return a row of records of a bucket, but not the newest one. It may be changed until another row is
-        returned."""
+        """Return a row of records of a bucket, not the newest one, for changes until another row is returned."""
         held = self._write_cache.of(bucket)
         row = held.recent.get(number)
         if row is None:
@@ -400,7 +401,7 @@ class WriteView(OpenOrders, OpenFacts, View):
         held = self._write_cache.of(bucket)
         for key in row_keys(bucket, iids):
             number = int.from_bytes(key[4:])  # behind the number of the bucket
-            row = _waiting_records(held, number)
+            row = held.waiting_records(number)
             if row is None:
                 stored.append(key)
             else:
@@ -412,7 +413,7 @@ class WriteView(OpenOrders, OpenFacts, View):
     def record(self, bucket: int, iid: int) -> bytes | None:
         """Return the record of an object, or None. Raises DamagedBytes if its row cannot be read."""
         number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
-        row = _waiting_records(self._write_cache.of(bucket), number)
+        row = self._write_cache.of(bucket).waiting_records(number)
         if row is not None:
             return row.record(place)
         packed = self.transaction.get(OBJECTS, object_key(bucket, number))
@@ -432,8 +433,7 @@ class WriteView(OpenOrders, OpenFacts, View):
             cache.write_records(transaction, bucket, is_last=bucket == last)
         for scope in sorted(self._changed_states):
             state = self._states[scope]
-            names = held(state.bucket).names
-            if names is not None:
+            if (names := held(state.bucket).names) is not None and not names.rests(name_rows.WAITING_MIN):
                 self._fold_names(names, state)
         self._flush_states()
         lengths: list[StoredRow] = []
@@ -458,6 +458,13 @@ class WriteView(OpenOrders, OpenFacts, View):
             if state is not None and state.pending_seq and not state.lexicon_version:
                 self._write_cache.pending_buckets.add(state.bucket)
                 self.transaction.put_many(PENDING, pending_rows(word, 1, Why.APPEARED))
+
+    def release(self) -> None:
+        """Let go of all buckets, once the transaction has ended: references in a circle keep the view for long."""
+        self.writer_cache.clear()
+        self._word_notes.clear()
+        self._facts_read.clear()
+        self.touched = defaultdict(Touched.nothing)
 
     def note_changes(self) -> None:
         """Write the row of changes for the readers of this commit, as the last step before the commit."""
@@ -491,10 +498,3 @@ class WriteView(OpenOrders, OpenFacts, View):
         if held.lengths is None:
             held.lengths = Lengths(read_lengths(self.transaction, state.bucket, state.next_iid))
         return held.lengths
-
-
-def _waiting_records(held: BucketWriteCache, number: int) -> NewestRow | RecentRow | None:
-    """Return a row of records that waits to be written; None: the table has it as it is."""
-    if held.newest is not None and held.newest.number == number:
-        return held.newest
-    return held.recent.get(number)
