@@ -460,7 +460,7 @@ class WriteView(OpenOrders, OpenFacts, View):
                 self.transaction.put_many(PENDING, pending_rows(word, 1, Why.APPEARED))
 
     def release(self) -> None:
-        """Let go of all buckets, once the transaction has ended: references in a circle keep the view for long."""
+        """Forget all buckets, once the transaction has ended: references in a circle keep the view for long."""
         self.writer_cache.clear()
         self._word_notes.clear()
         self._facts_read.clear()
