@@ -14,7 +14,7 @@ from libc.string cimport memset
 from sonicpy._native.bits cimport count_bits, lowest_bit
 from sonicpy._native.bm25 cimport PackedLengths, packed_length
 from sonicpy._native.list_lookup cimport Source, has_window, is_read, put_all_postings
-from sonicpy._native.memory cimport resized, zeroed
+from sonicpy._native.memory cimport resized
 from sonicpy._native.merged_list cimport Merged
 from sonicpy._native.object_scores cimport part_in_slot
 from sonicpy._native.plan cimport R_BRINGS, R_FORBIDDEN
@@ -312,7 +312,7 @@ cdef int add_slots(QueryState query, Py_ssize_t number, uint32_t first) except -
     cdef uint64_t words = query.among_words & row_words(row), some = 0
     cdef Py_ssize_t word, count = 0
     if row.slots == NULL:
-        row.slots = <uint16_t *> zeroed(WINDOW_OBJECTS, sizeof(uint16_t))
+        row.slots = <uint16_t *> resized(NULL, WINDOW_OBJECTS * sizeof(uint16_t))
     while words:
         word = lowest_bit(words)
         words &= words - 1
@@ -471,7 +471,7 @@ cdef inline double factor_of(QueryState query, double matched) noexcept nogil:
 cdef inline void collect_scored(QueryState query, double score, int64_t window, uint32_t place) noexcept nogil:
     """Add an object to the best, if it is good enough; newer objects were added before."""
     cdef uint32_t iid = <uint32_t> (window << WINDOW_BITS | place)
-    cdef Py_ssize_t number, exact = 0
+    cdef Py_ssize_t number, at, exact = 0
     cdef double matched = 0.0
     cdef Kind kind = CORRECTED
     cdef const Term *term
@@ -481,7 +481,8 @@ cdef inline void collect_scored(QueryState query, double score, int64_t window, 
         if not term.role & R_BRINGS or query.held_rows[number].window != window:
             continue
         if query.held_rows[number].bits[place >> 6] >> (place & 63) & 1:
-            slot = &query.slots[term.first + (query.held_rows[number].slots[place] if term.count > 1 else 0)]
+            at = query.held_rows[number].slots[place] if term.count > 1 else 0
+            slot = &query.slots[term.first + min(at, term.count - 1)]  # never behind the slots, whatever the lists say
             matched += weight_of(term, slot)
             kind = min(kind, slot.kind)
             exact += slot.kind == EXACT
