@@ -192,17 +192,13 @@ def _terms(analysed: Analysed, plan: Plan, rows: dict[bytes, TermInfo], config: 
     shown = range(min(len(analysed.terms), TERMS_SHOWN))
     left_out = analysed.dropped[:TERMS_SHOWN]
     dropped = [Term(word.decode(), "left out", DROPPED, 0, 0, None, (), None) for word in left_out]
-    inside = _inside(analysed.terms)
+    demands = demands_of(analysed.terms)
+    inside = {} if demands is None else dict(demands.inside)
     refused = (
         _refused(clause, inside.get(clause.term), rows, config) for clause in plan.clauses if clause.role & FORBIDDEN
     )
-    return (*(_term(analysed, number, clauses.get(number), plan, rows, config) for number in shown), *refused, *dropped)
-
-
-def _inside(terms: Terms) -> dict[int, str]:
-    """Return the named text in which alone a term or a refused word is searched, by the number of its clause."""
-    demands = demands_of(terms)
-    return {} if demands is None else dict(demands.inside)
+    asked = (_term(analysed, number, clauses.get(number), inside.get(number), plan, rows, config) for number in shown)
+    return (*asked, *refused, *dropped)
 
 
 def _refused(clause: Clause, field: str | None, rows: dict[bytes, TermInfo], config: "Config") -> Term:
@@ -252,7 +248,13 @@ def _distinct(alternates: Iterator[Alternate]) -> list[Alternate]:
 
 
 def _term(
-    analysed: Analysed, number: int, clause: Clause | None, plan: Plan, rows: dict[bytes, TermInfo], config: "Config"
+    analysed: Analysed,
+    number: int,
+    clause: Clause | None,
+    field: str | None,
+    plan: Plan,
+    rows: dict[bytes, TermInfo],
+    config: "Config",
 ) -> Term:
     word, flags = analysed.terms.words[number], analysed.terms.flags[number]
     slots = [] if clause is None else [slot for slot in clause.slots if not _is_other(slot, word, analysed.terms)]
@@ -278,7 +280,7 @@ def _term(
         weight=exact.weight + exact.exact_weight if exact is not None and is_scored else None,
         alternates=tuple(alternates[:ALTERNATES_SHOWN]),
         exact_only=exact_only,
-        field=_inside(analysed.terms).get(number),
+        field=field,
     )
 
 

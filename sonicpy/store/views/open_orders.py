@@ -68,8 +68,8 @@ class OpenFacts:
         known = self._write_cache.rules
         rules = known.get(bucket)
         if rules is None:
-            facts, key = self._write_cache.of(bucket).facts, fact_key(bucket, RULES)
-            row = facts[RULES] if RULES in facts else self.transaction.get(FACTS, key)
+            facts = self._write_cache.of(bucket).facts
+            row = facts[RULES] if RULES in facts else self.transaction.get(FACTS, fact_key(bucket, RULES))
             rules = known[bucket] = unpack_rules(row)
         return rules
 

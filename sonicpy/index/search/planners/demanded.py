@@ -243,25 +243,21 @@ class Demanded:
         """Return clauses in which those of alternatives are joined: one alternative is enough."""
         kept = {*self._demands.free, *self._demands.required}
         among = {number for _, each in self._demands.either for numbers in each for number in numbers}
-        joined = [one for either in self._demands.either for one in self._alternatives(clauses, either)]
+        inside = dict(self._demands.inside)
+        typed = [_in_field(one, inside.get(one.term)) for one in clauses if _is_typed(one)]
+        joined = [one for either in self._demands.either for one in self._alternatives(typed, either)]
         others = (one for one in clauses if one.term in kept or one.term not in among or not _is_typed(one))
         return [*joined, *others]
 
     def _alternatives(self, clauses: list[Clause], either: Either) -> Iterator[Clause]:
-        """Yield a clause for each way to take one word of every alternative."""
+        """Yield a clause for each way to take one word of every alternative, out of the clauses of typed words."""
         has_to, alternatives = either
-        typed = [self._in_field(one) for one in clauses if _is_typed(one)]
-        lists = [[one for one in typed if one.term in numbers] for numbers in alternatives]
+        lists = [[one for one in clauses if one.term in numbers] for numbers in alternatives]
         ways = list(product(*lists))
         shares = {id(one): len(some) / len(ways) for some in lists for one in some}
         for way in ways:
             is_needed = has_to or all(one.role & REQUIRED for one in way)
             yield _one_of(way, BRINGS | (REQUIRED if is_needed else 0), [shares[id(one)] for one in way])
-
-    def _in_field(self, clause: Clause) -> Clause:
-        """Return the clause of an alternative, searched in its named text alone if it has one."""
-        name = dict(self._demands.inside).get(clause.term)
-        return clause if name is None else inside_of(clause, [name.encode()])
 
     # -- refused words ---------------------------------------------------------------------------------------------
 
@@ -290,6 +286,11 @@ class Demanded:
 def _is_typed(clause: Clause) -> bool:
     """Return whether a clause represents its own term, not one that only adds to the scores of other words."""
     return not clause.role & FORBIDDEN and clause.slots[0].how == "exact"
+
+
+def _in_field(clause: Clause, name: str | None) -> Clause:
+    """Return the clause of an alternative, searched in the text with a name alone; None: as it is."""
+    return clause if name is None else inside_of(clause, [name.encode()])
 
 
 def _one_of(clauses: Sequence[Clause], role: int, shares: Sequence[float]) -> Clause:
