@@ -14,7 +14,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from sonicpy._native.letter_folding cimport Folding
 from sonicpy._native.word_walks cimport EDGES_MAX, walk_all
 
-from sonicpy._native.nearest import held_beginnings, most_frequent
+from sonicpy._native.nearest import held_beginnings
 from sonicpy._native.parts import nearest_parts
 from sonicpy._native.term_rows import held_words
 from sonicpy._native.word_source import SortedWords, words_in
@@ -24,11 +24,11 @@ cdef enum:
     BEGUN = 20_000
     FAMILY = 16
     KEPT = 10_000
-    JOINED = 50_000
+    LISTED = 50_000
     LONG = 24  # a longer word may find words that are too long to be shown, which neither graphs nor pending words hold
     LONG_LETTERS = 8  # how many of its letters such words begin with,
     LONG_WORDS = 512  # and how many are read at most
-    BEGUN_KEPT = 64  # words that begin so, at most, that are cached: about 80 bytes each, for at most KEPT typed words
+    BEGUN_KEPT = 64  # lists of at most this many words that begin so are kept for KEPT typed words: 80 bytes a word
     BEGINNINGS = 2_000
 
 BEGUN_MAX = BEGUN
@@ -37,8 +37,9 @@ FAMILY_MAX = FAMILY
 """The most words of a family besides the typed one: each is a list of postings to read."""
 FAMILIES_MAX = KEPT
 """The most families in the cache, about 300 bytes each, and the most lists of joined words."""
-JOINED_WORDS_MAX = JOINED
-"""The most words in the cached lists of joined words, about 80 bytes each."""
+LISTED_WORDS_MAX = LISTED
+"""The most words in each cache of lists: of joined words, of words that begin so, about 80 bytes each, and of those
+with their rows, about 200."""
 BEGINNINGS_MAX = BEGINNINGS
 """The most words that complete a typed one; if there are more, those that most objects hold are kept."""
 
@@ -314,11 +315,7 @@ cdef class BucketWords:
             found = list(cached[1]) if added.issubset(cached[1]) else sorted(added.union(cached[1]))
         else:
             found = self.find_joined(word, matching)
-        lexicons.joined_words += len(found)
-        if len(known) >= KEPT or lexicons.joined_words > JOINED:
-            known.clear()
-            lexicons.joined_words = len(found)
-        known[key] = (moment, tuple(found), mark)
+        keep(lexicons, "joined_words", known, key, (moment, tuple(found), mark), len(found))
         return found
 
     cdef list find_joined(self, bytes word, matching):
@@ -335,21 +332,28 @@ cdef class BucketWords:
 
     def beginnings(self, bytes word not None, int distance) -> list:
         """Return the words with the same beginning as a typed word; see `Statistics`."""
-        cdef dict found = None
-        cdef list words
+        cdef dict found = None, known = self._lexicons.beginnings
+        cdef tuple key = (self._bucket, word), cached
+        cdef list words, held
         if distance:
             found = self.all_begun(word, distance, b"")
             words = list(found)
         else:
+            cached = known.get(key)
+            if cached is not None and cached[0] == self.reader.serial:
+                return list(cached[1])
             words = self.known_begun(word)
         if not words:
             return []
-        return most_frequent(held_beginnings(words, self.reader.words(words), found, self.live), BEGINNINGS)
+        held = held_beginnings(words, self.reader.words(words), found, self.live, BEGINNINGS)
+        if not distance and len(words) > BEGUN_KEPT:
+            keep(self._lexicons, "beginning_words", known, key, (self.reader.serial, tuple(held)), len(held))
+        return held
 
     cdef list known_begun(self, bytes word):
         """Return the words that begin with `word`; some of them may be in no object any more."""
-        cdef dict known = self._lexicons.begun
-        cdef tuple moment = self.known_moment(), key = (self._bucket, word), cached = known.get(key), mark
+        cdef dict few = self._lexicons.begun, many = self._lexicons.long_begun
+        cdef tuple moment = self.known_moment(), key = (self._bucket, word), cached = few.get(key) or many.get(key), mark
         cdef list new = None, found
         if cached is not None and cached[0] == moment:
             return list(cached[1])
@@ -362,10 +366,14 @@ cdef class BucketWords:
             found = list(dict.fromkeys((*cached[1], *begun_in(new, word, 0, b"", self._rules))))
         else:
             found = list(cached[1])
-        if len(found) <= BEGUN_KEPT:
-            if len(known) >= KEPT:
-                known.clear()
-            known[key] = (moment, tuple(found), mark)
+        if len(found) > BEGUN_KEPT:
+            few.pop(key, None)
+            keep(self._lexicons, "long_begun_words", many, key, (moment, tuple(found), mark), len(found))
+        else:
+            many.pop(key, None)
+            if len(few) >= KEPT:
+                few.clear()
+            few[key] = (moment, tuple(found), mark)
         return found
 
     def begun(self, bytes word not None, int distance, bytes besides=b"") -> dict:
@@ -420,6 +428,22 @@ cdef class BucketWords:
         if not besides:
             sources += self.all_part_sources(graph)
         return begun_in(sources, word, distance, besides, self._rules)
+
+
+cdef int keep(lexicons, str counter, dict known, tuple key, tuple value, Py_ssize_t words) except -1:
+    """Put a value into a cache of lists of words, which is cleared before it has too many.
+
+    Args:
+        counter: the attribute of `lexicons` with an upper bound of the number of words in the cache.
+        words: the number of words of the value.
+    """
+    words += getattr(lexicons, counter)
+    if len(known) >= KEPT or words > LISTED:
+        words -= getattr(lexicons, counter)
+        known.clear()
+    known[key] = value
+    setattr(lexicons, counter, words)
+    return 0
 
 
 cdef list some_of(list sources):
