@@ -50,8 +50,9 @@ MODULES = [
     "quoting", "readers", "records", "remove_terms", "replies", "score_bounds", "similar_plan", "slot_scores",
     "small_rows", "sonic_table", "sphere", "stem_ends", "stems", "stop_set", "stop_votes", "stored_postings",
     "table_access", "tag_rows", "tails", "term_cache", "term_mask", "term_rows", "term_windows", "terms", "together",
-    "turn", "varint", "vectors", "walk", "walk_choice", "wanted_blocks", "window_bounds", "window_choice",
-    "window_scores", "word_break", "word_notes", "word_range", "word_source", "word_text", "word_walks",
+    "turn", "varint", "vectors", "waiting_rows", "walk", "walk_choice", "wanted_blocks", "window_bounds",
+    "window_choice", "window_scores", "word_break", "word_notes", "word_range", "word_source", "word_text",
+    "word_walks",
 ]  # fmt: skip
 HOT = {
     "add_terms", "analyzer", "column_window", "corrector", "dense_records", "impact_rows", "language", "mask",

@@ -11,10 +11,11 @@ from sonicpy._native.cut_terms cimport CutTerms, begin_cut_terms
 from sonicpy._native.lengths cimport Lengths, pack_length
 from sonicpy._native.name_map cimport NameMap, name_hash
 from sonicpy._native.object_change cimport ADD
-from sonicpy._native.objects cimport PLACES, BufferedRow
 from sonicpy._native.object_record cimport ObjectRecord, empty_record
+from sonicpy._native.record_item cimport PLACES
 from sonicpy._native.term_cache cimport TermCache
 from sonicpy._native.terms cimport Terms
+from sonicpy._native.waiting_rows cimport BufferedRow
 from sonicpy._native.word_notes cimport APPEARED, ORPHANED, POPPED, WordNotes
 
 from sonicpy._native.keys import IID_MAX

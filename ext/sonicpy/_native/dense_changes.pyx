@@ -42,7 +42,7 @@ from sonicpy._native.dense_records cimport (
 from sonicpy._native.record_item cimport Item
 
 
-def changed_row(bytes row not None, int place, bytes record) -> bytes | None:
+cpdef bytes changed_row(bytes row, int place, bytes record):
     """Return a dense row in which the record at `place` is replaced or removed; empty if no record is left.
 
     The result equals the `dense_row` of the plain row, but only the terms of this record are written anew. None:
@@ -54,7 +54,6 @@ def changed_row(bytes row not None, int place, bytes record) -> bytes | None:
     Raises:
         DamagedBytes: the row cannot be read.
     """
-    cdef const uint8_t *start = <const uint8_t *> PyBytes_AS_STRING(row)
     cdef Names names
     cdef BitReader bits
     cdef Rest rest
@@ -62,6 +61,8 @@ def changed_row(bytes row not None, int place, bytes record) -> bytes | None:
     cdef uint64_t begins = 0, ends = 0
     cdef int count = 0, found = -1, step
     cdef const uint8_t *given
+    if row is None:
+        raise TypeError("a row is bytes")
     if not is_dense_row(row):
         return None
     begin_names(&names, row)

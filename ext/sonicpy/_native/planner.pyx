@@ -280,7 +280,7 @@ def complete_last(statistics, Clause last, list clauses not None, Terms terms no
     if last is None:
         return
     if terms.last > 0 and is_number(terms, terms.last) and is_number(terms, terms.last - 1):
-        rarely.addresses(statistics, clauses, terms)
+        rarely.numbers(statistics, clauses, terms)
     complete(statistics, last, clauses, search, rarely)
 
 

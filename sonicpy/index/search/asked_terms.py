@@ -42,6 +42,7 @@ class _Reader:
         self._lexer = lexer
         self._numbers = {(word, WORDS, ""): number for number, word in enumerate(terms.words)}
         self._more: list[tuple[bytes, int]] = []
+        self._lexed_before: dict[str, Terms] = {}
 
     def terms(self) -> Terms:
         """Return the terms of the text, followed by those that only occur in items."""
@@ -141,7 +142,10 @@ class _Reader:
         return self._numbers[key]
 
     def _lexed(self, text: str) -> Terms:
-        return self._lexer.lex_query(text, self._code)[0]
+        terms = self._lexed_before.get(text)
+        if terms is None:
+            terms = self._lexed_before[text] = self._lexer.lex_query(text, self._code)[0]
+        return terms
 
     def _refused(self, items: Iterable[WebItem]) -> Iterator[RefusedWord]:
         """Yield the words that items refuse; an item of several words refuses nothing."""
