@@ -14,7 +14,16 @@ from sonicpy.lexer.sonic_language import SonicGuesser
 from sonicpy.lexer.stopwords import StopWords
 from tests.differential.held import Held, text_of, with_words, words_of
 from tests.differential.judge import Difference
-from tests.differential.scenario import CONSOLIDATE, LIMITED_PROFILE, SEARCH, TEXT, TOGETHER, Scenario, Step
+from tests.differential.scenario import (
+    CONSOLIDATE,
+    LIMITED_PROFILE,
+    SEARCH,
+    STEMMING_PROFILE,
+    TEXT,
+    TOGETHER,
+    Scenario,
+    Step,
+)
 
 Rule = Callable[[Scenario, Difference], Scenario | None]
 """Returns the scenario without the cause of the difference; None: the rule is not about this difference."""
@@ -33,6 +42,9 @@ CERTAIN = ("short", "script")
 """The kinds of evidence that decide the language of a text without stop words and statistics of letters; see
 `SonicGuesser.explain`.
 """
+NO_LANG = b"LANG(none)"
+UNSTEMMED = "tha"
+"""A language in which neither server stems a word."""
 LINE_BREAK = "\\n"
 """A line break in a text on the channel."""
 GUESSER = SonicGuesser(StopWords())
@@ -50,7 +62,21 @@ def guessed_language(scenario: Scenario, difference: Difference) -> Scenario | N
 
     The difference disappears if the lines of such texts name the language that sonicpy guesses.
     """
-    return rewritten(scenario, difference, uncertain_language)
+    is_stemming = scenario.profile == STEMMING_PROFILE
+    return rewritten(scenario, difference, stemmed_language if is_stemming else uncertain_language)
+
+
+def stemmed_language(line: re.Match[bytes]) -> bytes:
+    """Return a line as `uncertain_language` does, also if it has LANG(none), with which both servers stem words by the
+    guess.
+    """
+    text = text_of(line)
+    if line["command"] not in (b"PUSH", b"QUERY") or GUESSER.explain(text)[1] in CERTAIN:
+        return line[0]
+    named = f"LANG({GUESSER.guess(text) or UNSTEMMED})".encode()
+    if b"LANG" not in line["meta"]:
+        return line[0] + b" " + named
+    return line[0].removesuffix(line["meta"]) + line["meta"].replace(NO_LANG, named)
 
 
 def uncertain_language(line: re.Match[bytes]) -> bytes:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.differential.__main__ import UNEXPLAINED, search
-from tests.differential.deliberate import DELIBERATE, explained, without_lone_marks
+from tests.differential.deliberate import DELIBERATE, explained, stemmed_language, without_lone_marks
 from tests.differential.held import text_of
 from tests.differential.judge import Difference, Judge
 from tests.differential.scenario import (
@@ -111,6 +111,33 @@ def test_a_rule_excuses_what_goes_with_its_cause() -> None:
         'PUSH {c} b o "\u03bb\u03cc\u03b3\u03bf\u03c2 \u03ba\u03b1\u03b9 \u03c3\u03bf\u03c6\u03cc\u03c2"'.encode()
     )
     assert row_of(certain, lambda line: b"LANG" not in line, b"RESULT 1\r\n", b"RESULT 2\r\n") is None
+
+
+@pytest.mark.parametrize(
+    ("profile", "meta", "is_meant"),
+    [
+        ("stemming", b" LANG(none)", True),
+        ("stemming", b"", True),
+        ("stemming", b" LANG(eng)", False),
+        ("default", b" LANG(none)", False),
+    ],
+)
+def test_words_are_stemmed_by_a_guess_without_a_language(profile: str, meta: bytes, is_meant: bool) -> None:
+    stored = Step("ingest 1", b'PUSH {c} b o "foo_bar-baz SNAKE_CASE FOO_BAR-BAZ"' + meta)
+    counts = (b"RESULT 2\r\n", b"RESULT 3\r\n")
+
+    def guesses(played: Scenario) -> bool:
+        return re.search(rb"LANG\((?!none)", played.steps[0].line) is None or meta == b" LANG(eng)"
+
+    row = explained_if(Scenario(1, profile, (stored, COUNT)), guesses, *counts)
+    assert row == ("the language of a few texts" if is_meant else None)
+
+
+def test_no_other_argument_changes_where_a_language_is_named() -> None:
+    line = TEXT.match(b'QUERY {c} b "foo_bar-baz SNAKE_CASE FOO_BAR-BAZ" LIMIT(1) LANG(none) OFFSET(1)')
+    assert line is not None
+    named = stemmed_language(line)
+    assert re.fullmatch(rb'QUERY {c} b "[^"]+" LIMIT\(1\) LANG\(\w{3}\) OFFSET\(1\)', named), named
 
 
 POP_CHINESE = Step("ingest 1", 'POP {c} b o "\u4eca\u5929\u5929\u6c14"'.encode())
