@@ -19,6 +19,7 @@ from tests.differential.scenario import (
     LIMITED_PROFILE,
     PROFILES,
     RESTART,
+    STEMMING_PROFILE,
     TEXT,
     TOGETHER,
     Scenario,
@@ -165,6 +166,16 @@ def test_pop_removes_as_many_as_the_rule_says(sonic: int, ours: int, is_meant: b
     scenario = Scenario(1, "default", (Step("ingest 1", STORED_CHINESE), POP_CHINESE))
     counts = (b"RESULT %d\r\n" % sonic, b"RESULT %d\r\n" % ours)
     row = explained_if(scenario, lambda played: POP_CHINESE in played.steps, *counts)
+    assert row == ("POP removes the words of a text whatever its language was" if is_meant else None)
+
+
+@pytest.mark.parametrize(("sonic", "is_meant"), [(0, True), (1, True), (2, False)])
+def test_pop_may_stem_by_another_guess(sonic: int, is_meant: bool) -> None:
+    """No language has exactly two of the stems of the text."""
+    stored = Step("ingest 1", b'PUSH {c} b o "run engin wonder" LANG(tha)')
+    popped = Step("ingest 1", b'POP {c} b o "running engines wonderful"')
+    scenario = Scenario(1, STEMMING_PROFILE, (stored, popped))
+    row = explained_if(scenario, lambda played: popped in played.steps, b"RESULT %d\r\n" % sonic, b"RESULT 3\r\n")
     assert row == ("POP removes the words of a text whatever its language was" if is_meant else None)
 
 
