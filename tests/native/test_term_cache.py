@@ -1,5 +1,8 @@
-"""Tests of sonicpy._native.term_cache: the order in which changed rows are written."""
+"""Tests of sonicpy._native.term_cache: the order in which changed rows are written, and the rows that stay cached."""
 
+from functools import partial
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,3 +36,53 @@ def test_changed_rows_come_in_the_order_of_their_keys(given: list[tuple[int, byt
     assert [key for key, _ in rows[0]] == rare + [word_key(bucket, word) for bucket, _, word in common]
     assert [key for key, _ in rows[1]] == [term_key(bucket, term_id) for bucket, term_id, _ in common]
     assert cache.changed == 0
+
+
+def test_rows_in_use_stay_in_a_cache_that_shrinks() -> None:
+    cache, key = TermCache(), partial(word_key, 0)
+    used, others = [b"used%d" % number for number in range(3)], [b"other%d" % number for number in range(3)]
+    for words in (others, used):
+        change(cache, 1, words)
+    cache.rows()
+    for iid in range(2, 7):
+        change(cache, iid, used)
+        cache.rows()
+        cache.shrink(5, 100)
+    assert len(cache) == 6, "too few uses have shown which rows are in use"
+    for iid in range(7, 16):
+        change(cache, iid, used)
+    cache.rows()
+    before = cache.lost_notes
+    cache.shrink(6, 100)
+    assert len(cache) == 6, "there are few rows"
+    cache.shrink(5, 100)
+    assert len(cache) == 6, "no row was unused since the last time"
+    assert cache.lost_notes > before
+    for iid in range(16, 24):
+        change(cache, iid, used)
+    cache.rows()
+    cache.shrink(5, 100)
+    assert (cache.held(list(map(key, others))), len(cache)) == (({}, list(map(key, others))), 3)
+    assert set(cache.held(list(map(key, used)))[0]) == set(map(key, used))
+    change(cache, 24, [*used, b"new"])
+    assert {found[4:] for found, _ in cache.rows()[0]} == {*used, b"new"}
+    cache.shrink(1, 3)
+    assert len(cache) == 0
+
+
+def test_a_cache_with_waiting_rows_does_not_shrink() -> None:
+    cache = TermCache()
+    change(cache, 1, [b"word"])
+    with pytest.raises(ValueError, match="1 rows of words have to be written first"):
+        cache.shrink(0, 0)
+    assert len(cache) == 1
+
+
+def change(cache: TermCache, iid: int, words: list[bytes]) -> None:
+    """Add words to a new object."""
+    link = AddTerms(
+        0, iid, Terms(words, b"\1" * len(words), bytes(len(words))), ObjectRecord.empty(b"o"), 100 * iid, cache
+    )
+    link.take_rows([])
+    link.take_blocks([])
+    link.finish()
