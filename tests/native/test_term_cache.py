@@ -1,5 +1,6 @@
 """Tests of sonicpy._native.term_cache: the order in which changed rows are written, and the rows that stay cached."""
 
+import random
 from functools import partial
 
 import pytest
@@ -36,6 +37,17 @@ def test_changed_rows_come_in_the_order_of_their_keys(given: list[tuple[int, byt
     assert [key for key, _ in rows[0]] == rare + [word_key(bucket, word) for bucket, _, word in common]
     assert [key for key, _ in rows[1]] == [term_key(bucket, term_id) for bucket, term_id, _ in common]
     assert cache.changed == 0
+
+
+def test_many_changed_rows_come_in_the_order_of_their_keys() -> None:
+    chance, cache, given = random.Random(1), TermCache(), set[tuple[int, bytes]]()
+    beginnings = ["", "ab", "abcdefghij", "abcdefghijklmnop", "\xff" * 20]
+    while len(given) < 1_000:
+        word = chance.choice(beginnings) + "".join(chance.choices("ab\0\x7f\xff", k=chance.randrange(1, 9)))
+        given.add((chance.choice([0, 1, 256, 2**31]), word.encode("latin-1")))
+    for term_id, (bucket, word) in enumerate(given):
+        change(cache, 1, [word], bucket, term_id)
+    assert [key for key, _ in cache.rows()[0]] == sorted(word_key(bucket, word) for bucket, word in given)
 
 
 def test_rows_in_use_stay_in_a_cache_that_shrinks() -> None:
@@ -78,11 +90,10 @@ def test_a_cache_with_waiting_rows_does_not_shrink() -> None:
     assert len(cache) == 1
 
 
-def change(cache: TermCache, iid: int, words: list[bytes]) -> None:
-    """Add words to a new object."""
-    link = AddTerms(
-        0, iid, Terms(words, b"\1" * len(words), bytes(len(words))), ObjectRecord.empty(b"o"), 100 * iid, cache
-    )
+def change(cache: TermCache, iid: int, words: list[bytes], bucket: int = 0, first: int | None = None) -> None:
+    """Add words to a new object; new ones get the term ids from `first` on."""
+    terms = Terms(words, b"\1" * len(words), bytes(len(words)))
+    link = AddTerms(bucket, iid, terms, ObjectRecord.empty(b"o"), 100 * iid if first is None else first, cache)
     link.take_rows([])
     link.take_blocks([])
     link.finish()

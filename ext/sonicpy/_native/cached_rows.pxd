@@ -1,13 +1,11 @@
-"""Cached rows of words, and the order in which changed ones are written; for `term_cache.pyx`, which owns them, and for
-native code that changes them.
-"""
+"""Cached rows of words, for `term_cache.pyx`, which owns them, and for native code that changes them."""
 
 from cpython.bytes cimport PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
 from sonicpy._native.keys cimport TERM_ID_BYTES, put_big_endian
-from sonicpy._native.term_rows cimport Word, is_common, write_word
+from sonicpy._native.term_rows cimport Word, write_word
 from sonicpy._native.varint cimport put_varint
 
 cdef enum:
@@ -27,12 +25,6 @@ cdef struct Entry:
     bint is_noted  # it changed since `take_noted`
     bint is_used  # since unused ones were dropped
     uint8_t key[KEY_BYTES]
-
-
-cdef struct Placed:  # an entry, and the beginning of its place among the rows
-    uint64_t head, middle
-    Entry *entry
-    bint is_common
 
 
 cdef inline bint holds_word(const Entry *entry) noexcept nogil:
@@ -93,13 +85,3 @@ cdef inline bytes common_key_of(const Entry *entry):
 cdef inline bytes reference_to(const Entry *entry):
     cdef uint8_t row[10]
     return PyBytes_FromStringAndSize(<char *> row, put_varint(row, entry.word.term_id) - row)
-
-
-cdef inline void put_place(Placed *placed, Entry *entry, uint64_t head) noexcept nogil:
-    """Set the place of an entry, given how its key begins: common words come behind all others, by bucket and term id.
-    """
-    placed.entry, placed.is_common, placed.head, placed.middle = entry, is_common(&entry.word), head, 0
-    if placed.is_common:
-        placed.head = <uint64_t> bucket_of(entry) << 32 | entry.word.term_id >> 8
-    elif entry.key_size > KEY_BYTES:
-        placed.middle = head_of(<const uint8_t *> entry.key + KEY_BYTES, entry.key_size - KEY_BYTES)

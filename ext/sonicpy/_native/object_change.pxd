@@ -30,7 +30,7 @@ cdef struct Edit:
 
 
 cdef inline void name(Edit *edit, const uint8_t *word, Py_ssize_t size, bint letters) noexcept nogil:
-    """Set what an edit holds about the letters of its word."""
+    """Set the fields of an edit that depend on the letters of its word."""
     cdef Py_ssize_t at
     edit.size = size
     edit.shown = shown_size(word, size, letters)

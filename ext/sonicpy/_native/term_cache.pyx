@@ -5,15 +5,15 @@ PUSH changes rows here; `rows` returns the changed ones for writing.
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, qsort, realloc
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 from sonicpy._native.cached_rows cimport (
-    KEY_BYTES, Entry, Placed, as_bytes, bucket_of, common_key_of, compare, head_behind, head_of, is_between, key_of, put_place,
-    reference_to, row_of,
+    KEY_BYTES, Entry, as_bytes, bucket_of, common_key_of, head_behind, head_of, is_between, key_of, reference_to, row_of,
 )
 from sonicpy._native.dense_block cimport is_dense
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, read_block, take_posting, write_block
+from sonicpy._native.row_order cimport Placed, put_place, sorted_rows
 from sonicpy._native.term_rows cimport is_common
 
 import os
@@ -69,26 +69,33 @@ cdef class TermCache:
         `take_vanished` for words that no object holds any more."""
         cdef list words = [], common = []
         cdef Entry *entry
-        cdef Py_ssize_t number
-        cdef Placed *placed = <Placed *> malloc((self._dirty_count + 1) * sizeof(Placed))
-        if placed == NULL:
+        cdef Py_ssize_t number, rare = 0, last = self._dirty_count
+        cdef Placed *given = <Placed *> malloc((2 * self._dirty_count + 1) * sizeof(Placed))
+        cdef Placed *placed
+        if given == NULL:
             raise MemoryError
         try:
             for number in range(self._dirty_count):
-                put_place(&placed[number], self._dirty[number], self._heads[number])
-            qsort(placed, self._dirty_count, sizeof(Placed), by_place)
-            for number in range(self._dirty_count):
-                entry = placed[number].entry
+                entry = self._dirty[number]
                 if entry.word.df == 0:
                     raise ValueError("words that vanished have to be taken first")
-                if not placed[number].is_common:
-                    words.append((key_of(entry), row_of(entry)))
-                    continue
+                if is_common(&entry.word):
+                    last -= 1
+                    put_place(&given[last], entry, 0)
+                else:
+                    put_place(&given[rare], entry, self._heads[number])
+                    rare += 1
+            placed = sorted_rows(given, given + self._dirty_count, rare)
+            for number in range(rare):
+                words.append((key_of(placed[number].entry), row_of(placed[number].entry)))
+            placed = sorted_rows(given + rare, given + self._dirty_count, self._dirty_count - rare)
+            for number in range(self._dirty_count - rare):
+                entry = placed[number].entry
                 common.append((common_key_of(entry), row_of(entry)))
                 if not entry.is_apart:
                     words.append((key_of(entry), reference_to(entry)))
         finally:
-            free(placed)
+            free(given)
         for number in range(self._dirty_count):
             entry = self._dirty[number]
             entry.is_dirty = False
@@ -201,7 +208,7 @@ cdef class TermCache:
                 self._generation += 1
 
     def shrink(self, Py_ssize_t few, Py_ssize_t most) -> None:
-        """Drop the rows that no change has used since the last time, if there are more than `few` and enough uses to tell;
+        """Drop the rows that no change has used since the last time, if there are more than `few` and enough were used;
         drop all rows if there are more than `most`.
 
         Raises:
@@ -364,21 +371,6 @@ cdef class TermCache:
 cdef inline uint32_t place_of(uint32_t bucket, uint64_t term_id) noexcept nogil:
     """Return the place at which the search for a term id of a bucket begins."""
     return <uint32_t> ((<uint64_t> bucket << 40 ^ term_id) * <uint64_t> 0x9E3779B97F4A7C15 >> 32)
-
-
-cdef int by_place(const void *left, const void *right) noexcept nogil:
-    """Compare two entries by their places. For qsort."""
-    cdef const Placed *one = <const Placed *> left
-    cdef const Placed *other = <const Placed *> right
-    if one.is_common != other.is_common:
-        return 1 if one.is_common else -1
-    if one.head != other.head:
-        return 1 if one.head > other.head else -1
-    if one.middle != other.middle:
-        return 1 if one.middle > other.middle else -1
-    if one.is_common:
-        return 1 if one.entry.word.term_id > other.entry.word.term_id else -1
-    return compare(one.entry, other.entry.key, other.entry.key_size)
 
 
 cdef uint32_t hash_of(const uint8_t *key, Py_ssize_t size) noexcept nogil:
