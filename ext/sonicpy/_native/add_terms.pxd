@@ -6,7 +6,8 @@ from sonicpy._native.growing_record cimport GrowingRecord
 from sonicpy._native.object_change cimport Edit, ObjectChange
 from sonicpy._native.object_record cimport Held, ObjectRecord
 from sonicpy._native.postings cimport Posting
-from sonicpy._native.term_cache cimport Entry, TermCache
+from sonicpy._native.cached_rows cimport Entry
+from sonicpy._native.term_cache cimport TermCache
 from sonicpy._native.terms cimport Terms
 
 

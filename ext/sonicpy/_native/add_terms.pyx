@@ -7,11 +7,12 @@ from libc.string cimport memcpy, memmove
 
 from sonicpy._native.growing_record cimport GrowingRecord
 from sonicpy._native.keys cimport TERM_KEY_BYTES, block_key, put_big_endian, word_key
-from sonicpy._native.object_change cimport ADD, NOTHING, RAISE, Edit, ObjectChange, is_joint
+from sonicpy._native.object_change cimport ADD, NOTHING, RAISE, Edit, ObjectChange
 from sonicpy._native.object_record cimport Held, ObjectRecord
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, put_posting, read_block, write_block, write_dense_block
 from sonicpy._native.tails cimport put_in_tail
-from sonicpy._native.term_cache cimport Entry, TermCache, hash_of, make_room, take_tail
+from sonicpy._native.cached_rows cimport Entry
+from sonicpy._native.term_cache cimport TermCache, hash_of, make_room, take_tail
 from sonicpy._native.term_rows cimport Word, is_common, is_noted, read_word
 from sonicpy._native.terms cimport F_PART, F_STOP, Terms
 
@@ -124,7 +125,6 @@ cdef class AddTerms(ObjectChange):
             edit = &self._edits[number]
             edit.tf = max(<uint8_t> self._counts[number], 1)
             edit.hidden = (<uint8_t> self._flags[number] & F_HIDDEN) != 0
-            edit.is_joint = is_joint(self._words[number])
             if edit.entry == NULL:
                 key = self.word_keys[missing]
                 missing += 1
@@ -136,8 +136,10 @@ cdef class AddTerms(ObjectChange):
                     at += 1
                 else:
                     self.create(edit, key)
+            edit.entry.is_used = True
             edit.word = &edit.entry.word
-            edit.was_noted = is_noted(edit.word, edit.shown, edit.names_joints)
+            edit.was_noted = is_noted(edit.word, edit.shown, edit.is_joint)
+        self._cache._uses += self._count
         for number in range(self._count):
             edit = &self._edits[number]
             if edit.is_new:

@@ -294,18 +294,17 @@ cdef class PushWriter:
         """Begin to change the rows and the blocks of the terms, given by their ids, that an object loses. Raises
         DamagedBytes if a term is missing.
         """
-        cdef list words = self._terms.words_numbered(<uint32_t> self._counters.bucket, gone)
+        cdef CutTerms cut = begin_cut_terms(
+            <uint32_t> self._counters.bucket, iid, gone, record, self._terms, self._letters
+        )
         cdef list unknown
         cdef dict read
-        cdef Py_ssize_t number
-        cdef CutTerms cut
-        if None in words:
-            unknown = [gone[number] for number in range(len(gone)) if words[number] is None]
+        if cut._unknown:
+            unknown = cut.unknown_terms()
             read = self._tables.read_terms(unknown)
             if len(read) != len(unknown):
                 raise DamagedBytes(f"object {iid} holds {len(unknown) - len(read)} terms that are missing")
-            words = [read[gone[number]] if words[number] is None else words[number] for number in range(len(gone))]
-        cut = begin_cut_terms(<uint32_t> self._counters.bucket, iid, words, record, self._terms, self._letters)
+            cut.take_words(read)
         needed = cut.take_rows(self._tables.read_words(cut.word_keys) if cut.word_keys else [])
         cut.take_blocks(self._tables.read_blocks(needed) if needed else [])
         return cut

@@ -6,11 +6,14 @@ IID: for lists in the order of association, remove_terms.pyx changes the tables,
 written.
 """
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memmove
 
 from sonicpy._native.add_terms cimport AddTerms
-from sonicpy._native.object_change cimport NOTHING, RAISE, Edit
+from sonicpy._native.cached_rows cimport holds_word
+from sonicpy._native.keys cimport word_key
+from sonicpy._native.memory cimport zeroed
+from sonicpy._native.object_change cimport NOTHING, RAISE, Edit, name
 from sonicpy._native.object_record cimport Held, ObjectRecord
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode
 from sonicpy._native.tails cimport cut_from_tail
@@ -28,6 +31,45 @@ cdef class CutTerms(AddTerms):
         removed: the number of words that the object loses.
         removed_shown: the number of those words that are not hidden.
     """
+
+    cdef int take_term_ids(self, list term_ids) except -1:
+        """Begin the edits of terms, and find the cached rows of these."""
+        cdef Py_ssize_t number
+        cdef Edit *edit
+        self.deleted_blocks, self.blocks, self._block_keys = [], [], []
+        self.word_keys, self._unknown = [], []
+        self._count = len(term_ids)
+        self._words = [None] * self._count
+        self._counts = self._flags = b"\1" * self._count
+        self._generation = self._cache._generation
+        self._edits = <Edit *> zeroed(self._count, sizeof(Edit))
+        for number in range(self._count):
+            edit = &self._edits[number]
+            edit.held.term_id = term_ids[number]
+            edit.entry = self._cache.numbered(self._bucket, edit.held.term_id)
+            if edit.entry != NULL and holds_word(edit.entry):
+                name(edit, <const uint8_t *> edit.entry.key + 4, edit.entry.key_size - 4, self._counts_letters)
+            else:
+                self._unknown.append(number)
+        return 0
+
+    cdef list unknown_terms(self):
+        """Return the ids of the terms whose words the cache lacks."""
+        cdef Py_ssize_t number
+        return [self._edits[number].held.term_id for number in self._unknown]
+
+    cdef int take_words(self, dict words) except -1:
+        """Take the words of all `unknown_terms`, by id."""
+        cdef Py_ssize_t number
+        cdef Edit *edit
+        cdef bytes word
+        for number in self._unknown:
+            edit = &self._edits[number]
+            word = self._words[number] = words[edit.held.term_id]
+            name(edit, <const uint8_t *> <const char *> word, len(word), self._counts_letters)
+            edit.entry = NULL
+            self.word_keys.append(word_key(self._bucket, word))
+        return 0
 
     cdef int create(self, Edit *edit, bytes key) except -1:
         if not self._skips:
@@ -114,19 +156,23 @@ def cut_terms(
         letters: see AddTerms.
         skips: True: words that the object does not hold are left out; False: they are an error.
     """
-    cdef CutTerms change
-    record.unpack_terms()
-    change = begin_cut_terms(bucket, iid, words, record, cache, letters)
+    cdef CutTerms change = CutTerms.__new__(CutTerms)
+    cdef bytes ones = b"\1" * len(words)
+    change.deleted_blocks = []
     change._skips = skips
+    change.set_up(bucket, iid, Terms(words, ones, ones), record, 0, cache, False, letters)
     return change
 
 
 cdef CutTerms begin_cut_terms(
-    uint32_t bucket, uint64_t iid, list words, ObjectRecord record, TermCache cache, bint letters
+    uint32_t bucket, uint64_t iid, list term_ids, ObjectRecord record, TermCache cache, bint letters
 ):
-    """Return a CutTerms for words that an object holds according to its record, which must be unpacked."""
+    """Return a CutTerms for terms that an object holds according to its record, which must be unpacked. Before
+    `take_rows`, call `take_words` if there are any in `unknown_terms`.
+    """
     cdef CutTerms change = CutTerms.__new__(CutTerms)
-    cdef bytes ones = b"\1" * len(words)
-    change.deleted_blocks = []
-    change.set_up(bucket, iid, Terms(words, ones, ones), record, 0, cache, False, letters)
+    change._bucket, change._iid = bucket, iid
+    change._record, change._cache = record, cache
+    change._counts_letters = letters
+    change.take_term_ids(term_ids)
     return change

@@ -1,11 +1,11 @@
 """The changed words of an object, for the native code of both kinds of changes."""
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from sonicpy._native.joints cimport JOINT
 from sonicpy._native.object_record cimport Held
-from sonicpy._native.term_cache cimport Entry
-from sonicpy._native.term_rows cimport Word
+from sonicpy._native.cached_rows cimport Entry
+from sonicpy._native.term_rows cimport Word, shown_size
 
 cdef enum Step:
     NOTHING  # the object holds the term: nothing to change
@@ -23,16 +23,21 @@ cdef struct Edit:
     Step step
     uint32_t tf
     bint hidden
-    bint is_joint  # its posting has a tf of 1, the record of the object one of 0
+    bint is_joint  # it names the joints of a word: parts.pyx; its posting has a tf of 1, the record of the object one of 0
     bint is_new  # the term was not in the bucket
-    bint names_joints  # the term is hidden, and names the joints of a word: parts.pyx
     bint was_noted  # see term_rows.pxd
     bint has_row  # the row is to be written (AddTerms), or the object holds the term (RemoveTerms)
 
 
-cdef inline bint is_joint(bytes word) noexcept:
-    """Return whether a term is the hidden one for the parts of a word in camelCase, which adds nothing to lengths."""
-    return len(word) > 0 and (<const char *> word)[0] == JOINT
+cdef inline void name(Edit *edit, const uint8_t *word, Py_ssize_t size, bint letters) noexcept nogil:
+    """Set the fields of an edit that depend on the letters of its word."""
+    cdef Py_ssize_t at
+    edit.size = size
+    edit.shown = shown_size(word, size, letters)
+    edit.is_joint = size > 0 and word[0] == JOINT
+    if edit.is_joint:
+        for at in range(size):
+            edit.shown -= word[at] == JOINT
 
 
 cdef class ObjectChange:
@@ -40,7 +45,7 @@ cdef class ObjectChange:
     cdef Py_ssize_t _count
     cdef uint32_t _bucket
     cdef uint64_t _iid
-    cdef list _words
+    cdef list _words  # None: the word of a cached row
     cdef list _block_keys
     cdef bint _by_association
     cdef readonly list word_keys

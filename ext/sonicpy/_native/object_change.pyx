@@ -7,9 +7,10 @@ add_terms.pyx and remove_terms.pyx.
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 
+from sonicpy._native.cached_rows cimport key_of
 from sonicpy._native.keys cimport block_key, word_key
 from sonicpy._native.memory cimport zeroed
-from sonicpy._native.term_rows cimport is_noted, shown_size
+from sonicpy._native.term_rows cimport is_noted
 
 
 cdef class ObjectChange:
@@ -33,11 +34,7 @@ cdef class ObjectChange:
         self._edits = <Edit *> zeroed(self._count, sizeof(Edit))
         for number in range(self._count):
             word = words[number]
-            self._edits[number].size = len(word)
-            self._edits[number].shown = shown_size(<const uint8_t *> <const char *> word, len(word), letters)
-            if is_joint(word):
-                self._edits[number].names_joints = True
-                self._edits[number].shown -= word.count(b"\2")
+            name(&self._edits[number], <const uint8_t *> <const char *> word, len(word), letters)
             self._edits[number].word = &self._edits[number].read
         return 0
 
@@ -52,7 +49,9 @@ cdef class ObjectChange:
         cdef Py_ssize_t number
         self.check_cache()
         return [
-            word_key(self._bucket, self._words[number])
+            key_of(self._edits[number].entry)
+            if self._words[number] is None
+            else word_key(self._bucket, self._words[number])
             for number in range(self._count)
             if is_noted_now(&self._edits[number]) != self._edits[number].was_noted
         ]
@@ -68,7 +67,7 @@ cdef class ObjectChange:
             change = <int> is_noted_now(edit) - <int> edit.was_noted
             if change:
                 self.turned += 1
-                if not edit.names_joints:
+                if not edit.is_joint:
                     self.live_change += change
 
     cdef int check_cache(self) except -1:
@@ -91,4 +90,4 @@ cdef class ObjectChange:
 
 
 cdef inline bint is_noted_now(const Edit *edit) noexcept:
-    return is_noted(edit.word, edit.shown, edit.names_joints)
+    return is_noted(edit.word, edit.shown, edit.is_joint)

@@ -75,7 +75,7 @@ cdef class RemoveTerms(ObjectChange):
             tail_at = read_word(row, edit.word)
             self._tails[number] = row[tail_at:]
             at += 1
-            edit.was_noted = is_noted(edit.word, edit.shown, edit.names_joints)
+            edit.was_noted = is_noted(edit.word, edit.shown, edit.is_joint)
             held = self._record.find(edit.word.term_id)
             if held == NULL:
                 continue

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 
-from sonicpy._native.term_cache cimport Entry
+from sonicpy._native.cached_rows cimport Entry
 
 
 cdef int put_in_tail(Entry *entry, uint64_t iid, uint32_t tf, bint is_held) except -1

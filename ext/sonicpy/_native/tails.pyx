@@ -7,7 +7,8 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove
 
 from sonicpy._native.postings cimport put_posting, take_posting
-from sonicpy._native.term_cache cimport Entry, make_room
+from sonicpy._native.cached_rows cimport Entry
+from sonicpy._native.term_cache cimport make_room
 
 from sonicpy._native.varint import DamagedBytes
 

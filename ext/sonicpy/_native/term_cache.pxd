@@ -2,19 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from sonicpy._native.term_rows cimport Word
-
-cdef struct Entry:
-    Word word
-    uint64_t last_iid  # of the newest posting in the tail
-    uint8_t *tail  # a block; its size is 0 if it holds no posting
-    uint32_t tail_size, tail_room
-    uint8_t *key
-    uint32_t key_size  # 0: dropped
-    uint32_t hash
-    bint is_dirty
-    bint is_apart  # its row is in `common`, and `words` refers to it
-    bint is_noted  # it changed since `take_noted`
+from sonicpy._native.cached_rows cimport Entry
 
 
 cdef class TermCache:
@@ -29,14 +17,15 @@ cdef class TermCache:
     cdef Py_ssize_t _noted_count
     cdef readonly uint64_t lost_notes
     cdef uint64_t _generation
+    cdef Py_ssize_t _uses  # of rows, since unused ones were dropped
     cdef bint _has_vanished  # an entry may have lost its last object since `rows`
 
     cdef void free_entries(self) noexcept nogil
     cdef Entry *find(self, const uint8_t *key, Py_ssize_t size, uint32_t hash) noexcept nogil
     cdef Entry *insert(self, bytes key) except NULL
     cdef void number(self, Entry *entry) noexcept nogil
-    cdef list words_numbered(self, uint32_t bucket, list term_ids)
-    cdef int grow(self) except -1
+    cdef Entry *numbered(self, uint32_t bucket, uint64_t term_id) noexcept nogil
+    cdef int move_entries(self, uint32_t mask, bint unused_go) except -1
     cdef int mark(self, Entry *entry) except -1
     cdef int grow_dirty(self) except -1
     cdef void note(self, Entry *entry) noexcept nogil

@@ -3,16 +3,18 @@
 PUSH changes rows here; `rows` returns the changed ones for writing.
 """
 
-from cpython.bytes cimport PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, qsort, realloc
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
 
+from sonicpy._native.cached_rows cimport (
+    KEY_BYTES, Entry, as_bytes, bucket_of, common_key_of, head_behind, head_of, is_between, key_of, reference_to, row_of,
+)
 from sonicpy._native.dense_block cimport is_dense
-from sonicpy._native.keys cimport TERM_ID_BYTES, put_big_endian
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, read_block, take_posting, write_block
-from sonicpy._native.term_rows cimport is_common, write_word
-from sonicpy._native.varint cimport put_varint
+from sonicpy._native.row_order cimport Placed, put_place, sorted_rows
+from sonicpy._native.term_rows cimport is_common
 
 import os
 
@@ -20,13 +22,7 @@ from sonicpy._native.varint import DamagedBytes
 
 cdef enum:
     NOTED_MAX = 512  # `take_noted` goes through all of them
-    SHORT_KEY_BYTES = 4 + 466  # a longer key may end with a hash
-
-
-cdef struct Placed:  # an entry, and the beginning of its place among the rows
-    uint64_t head
-    Entry *entry
-    bint is_common
+    USES_TO_TELL = 4  # for each row: so many uses of rows leave out few that are still in use
 
 
 cdef uint32_t HASH_START = <uint32_t> int.from_bytes(os.urandom(4), "little")
@@ -73,26 +69,33 @@ cdef class TermCache:
         `take_vanished` for words that no object holds any more."""
         cdef list words = [], common = []
         cdef Entry *entry
-        cdef Py_ssize_t number
-        cdef Placed *placed = <Placed *> malloc((self._dirty_count + 1) * sizeof(Placed))
-        if placed == NULL:
+        cdef Py_ssize_t number, rare = 0, last = self._dirty_count
+        cdef Placed *given = <Placed *> malloc((2 * self._dirty_count + 1) * sizeof(Placed))
+        cdef Placed *placed
+        if given == NULL:
             raise MemoryError
         try:
             for number in range(self._dirty_count):
-                put_place(&placed[number], self._dirty[number], self._heads[number])
-            qsort(placed, self._dirty_count, sizeof(Placed), by_place)
-            for number in range(self._dirty_count):
-                entry = placed[number].entry
+                entry = self._dirty[number]
                 if entry.word.df == 0:
                     raise ValueError("words that vanished have to be taken first")
-                if not placed[number].is_common:
-                    words.append((key_of(entry), row_of(entry)))
-                    continue
+                if is_common(&entry.word):
+                    last -= 1
+                    put_place(&given[last], entry, 0)
+                else:
+                    put_place(&given[rare], entry, self._heads[number])
+                    rare += 1
+            placed = sorted_rows(given, given + self._dirty_count, rare)
+            for number in range(rare):
+                words.append((key_of(placed[number].entry), row_of(placed[number].entry)))
+            placed = sorted_rows(given + rare, given + self._dirty_count, self._dirty_count - rare)
+            for number in range(self._dirty_count - rare):
+                entry = placed[number].entry
                 common.append((common_key_of(entry), row_of(entry)))
                 if not entry.is_apart:
                     words.append((key_of(entry), reference_to(entry)))
         finally:
-            free(placed)
+            free(given)
         for number in range(self._dirty_count):
             entry = self._dirty[number]
             entry.is_dirty = False
@@ -196,13 +199,30 @@ cdef class TermCache:
         cdef bytes key
         cdef Entry *entry
         if self._dirty_count:
-            raise ValueError(f"{self._dirty_count} rows of words have to be written first")
+            raise unwritten(self._dirty_count)
         self.lose_notes()
         for key in keys:
             entry = self.find(<const uint8_t *> key, len(key), hash_of(<const uint8_t *> key, len(key)))
             if entry != NULL:
                 entry.key_size = 0
                 self._generation += 1
+
+    def shrink(self, Py_ssize_t few, Py_ssize_t most) -> None:
+        """Drop the rows that no change has used since the last time, if there are more than `few` and enough were used;
+        drop all rows if there are more than `most`.
+
+        Raises:
+            ValueError: a row waits to be written.
+        """
+        if self._dirty_count:
+            raise unwritten(self._dirty_count)
+        if self._count > most:
+            self.clear()
+        elif self._count > few and self._uses >= USES_TO_TELL * self._count:
+            self.lose_notes()
+            self._generation += 1
+            self.move_entries(self._mask, True)
+            self._uses = 0
 
     def clear(self) -> None:
         """Drop everything, including changed rows."""
@@ -212,7 +232,7 @@ cdef class TermCache:
         self.free_entries()
         memset(self._slots, 0, (self._mask + 1) * sizeof(Entry *))
         memset(self._numbered, 0, (self._mask + 1) * sizeof(Entry *))
-        self._count = self._dirty_count = 0
+        self._count = self._dirty_count = self._uses = 0
         self._has_vanished = False
         self._generation += 1
 
@@ -221,7 +241,6 @@ cdef class TermCache:
         for slot in range(self._mask + 1):
             if self._slots[slot] != NULL:
                 free(self._slots[slot].tail)
-                free(self._slots[slot].key)
                 free(self._slots[slot])
 
     cdef Entry *find(self, const uint8_t *key, Py_ssize_t size, uint32_t hash) noexcept nogil:
@@ -239,15 +258,11 @@ cdef class TermCache:
         cdef Entry *entry
         cdef uint32_t slot
         if 2 * (self._count + 1) > self._mask:
-            self.grow()
-        entry = <Entry *> calloc(1, sizeof(Entry))
+            self.move_entries(2 * self._mask + 1, False)
+        entry = <Entry *> calloc(1, sizeof(Entry) + max(len(key) - <Py_ssize_t> KEY_BYTES, 0))
         if entry == NULL:
             raise MemoryError
-        entry.key = <uint8_t *> malloc(len(key))
-        if entry.key == NULL:
-            free(entry)
-            raise MemoryError
-        memcpy(entry.key, <const char *> key, len(key))
+        memcpy(<uint8_t *> entry.key, <const char *> key, len(key))
         entry.key_size = <uint32_t> len(key)
         entry.hash = hash_of(entry.key, len(key))
         slot = entry.hash & self._mask
@@ -258,31 +273,29 @@ cdef class TermCache:
         return entry
 
     cdef void number(self, Entry *entry) noexcept nogil:
-        """Note an entry by its term id, by which `words_numbered` finds it."""
+        """Note an entry by its term id, by which `numbered` finds it."""
         cdef uint32_t slot = place_of(bucket_of(entry), entry.word.term_id) & self._mask
         while self._numbered[slot] != NULL:
             slot = (slot + 1) & self._mask
         self._numbered[slot] = entry
 
-    cdef list words_numbered(self, uint32_t bucket, list term_ids):
-        """Return the words of term ids of a bucket, in their order; None: a word is not cached."""
-        cdef list words = []
-        cdef uint64_t term_id
-        cdef uint32_t slot
-        cdef Entry *entry
-        for term_id in term_ids:
-            slot = place_of(bucket, term_id) & self._mask
+    cdef Entry *numbered(self, uint32_t bucket, uint64_t term_id) noexcept nogil:
+        """Return the entry with a term id of a bucket; NULL: there is none."""
+        cdef uint32_t slot = place_of(bucket, term_id) & self._mask
+        cdef Entry *entry = self._numbered[slot]
+        while entry != NULL and (entry.word.term_id != term_id or not entry.key_size or bucket_of(entry) != bucket):
+            slot = (slot + 1) & self._mask
             entry = self._numbered[slot]
-            while entry != NULL and (
-                entry.word.term_id != term_id or not entry.key_size or bucket_of(entry) != bucket
-            ):
-                slot = (slot + 1) & self._mask
-                entry = self._numbered[slot]
-            words.append(None if entry == NULL else word_in(entry))
-        return words
+        return entry
 
-    cdef int grow(self) except -1:
-        cdef uint32_t mask = 2 * self._mask + 1, old, slot
+    cdef int move_entries(self, uint32_t mask, bint unused_go) except -1:
+        """Move the entries to tables of `mask` + 1 places.
+
+        Args:
+            unused_go: free those that were not used since the last call with True, and count uses from now on.
+        """
+        cdef uint32_t old, slot
+        cdef Entry *entry
         cdef Entry **slots = <Entry **> calloc(<size_t> mask + 1, sizeof(Entry *))
         cdef Entry **numbered = <Entry **> calloc(<size_t> mask + 1, sizeof(Entry *))
         if slots == NULL or numbered == NULL:
@@ -290,11 +303,20 @@ cdef class TermCache:
             free(numbered)
             raise MemoryError
         for old in range(self._mask + 1):
-            if self._slots[old] != NULL:
-                slot = self._slots[old].hash & mask
-                while slots[slot] != NULL:
-                    slot = (slot + 1) & mask
-                slots[slot] = self._slots[old]
+            entry = self._slots[old]
+            if entry == NULL:
+                continue
+            if unused_go:
+                if not (entry.is_used and entry.key_size):
+                    free(entry.tail)
+                    free(entry)
+                    self._count -= 1
+                    continue
+                entry.is_used = False
+            slot = entry.hash & mask
+            while slots[slot] != NULL:
+                slot = (slot + 1) & mask
+            slots[slot] = entry
         free(self._slots)
         free(self._numbered)
         self._slots, self._numbered = slots, numbered
@@ -351,89 +373,6 @@ cdef inline uint32_t place_of(uint32_t bucket, uint64_t term_id) noexcept nogil:
     return <uint32_t> ((<uint64_t> bucket << 40 ^ term_id) * <uint64_t> 0x9E3779B97F4A7C15 >> 32)
 
 
-cdef inline bytes word_in(const Entry *entry):
-    """Return the word of an entry; None: its key holds only the beginning of the word."""
-    if entry.key_size > SHORT_KEY_BYTES:
-        return None
-    return PyBytes_FromStringAndSize(<char *> entry.key + 4, entry.key_size - 4)
-
-
-cdef inline bytes key_of(const Entry *entry):
-    return PyBytes_FromStringAndSize(<char *> entry.key, entry.key_size)
-
-
-cdef inline uint32_t bucket_of(const Entry *entry) noexcept nogil:
-    return <uint32_t> entry.key[0] << 24 | <uint32_t> entry.key[1] << 16 | <uint32_t> entry.key[2] << 8 | entry.key[3]
-
-
-cdef inline bytes row_of(const Entry *entry):
-    return write_word(&entry.word, entry.tail, entry.tail_size)
-
-
-cdef int compare(const Entry *entry, const uint8_t *key, Py_ssize_t size) noexcept nogil:
-    """Compare the key of an entry with another key: negative if it is before, positive if behind."""
-    cdef int order = memcmp(entry.key, key, min(<Py_ssize_t> entry.key_size, size))
-    return order if order else (entry.key_size > size) - (entry.key_size < size)
-
-
-cdef inline const uint8_t *as_bytes(bytes key):
-    return <const uint8_t *> <const char *> key
-
-
-cdef inline uint64_t head_of(const uint8_t *key, Py_ssize_t size) noexcept nogil:
-    """Return the first eight bytes of a key as a number; the numbers of keys have the order of the keys."""
-    cdef uint64_t head = 0
-    cdef Py_ssize_t at
-    for at in range(8):
-        head = head << 8 | (key[at] if at < size else 0)
-    return head
-
-
-cdef inline uint64_t head_behind(bytes last):
-    """Return the largest number that `head_of` returns for a key up to `last`; `last` None: for any key."""
-    return <uint64_t> -1 if last is None else head_of(as_bytes(last), len(last))
-
-
-cdef inline bint is_between(const Entry *entry, bytes first, bytes last):
-    """Return whether the key of an entry is between `first` and `last`, both included; `last` None: no upper bound."""
-    if compare(entry, as_bytes(first), PyBytes_GET_SIZE(first)) < 0:
-        return False
-    return last is None or compare(entry, as_bytes(last), PyBytes_GET_SIZE(last)) <= 0
-
-
-cdef bytes common_key_of(const Entry *entry):
-    cdef uint8_t key[4 + TERM_ID_BYTES]
-    memcpy(key, entry.key, 4)
-    put_big_endian(key + 4, entry.word.term_id, TERM_ID_BYTES)
-    return PyBytes_FromStringAndSize(<char *> key, sizeof(key))
-
-
-cdef bytes reference_to(const Entry *entry):
-    cdef uint8_t row[10]
-    return PyBytes_FromStringAndSize(<char *> row, put_varint(row, entry.word.term_id) - row)
-
-
-cdef inline void put_place(Placed *placed, Entry *entry, uint64_t head) noexcept nogil:
-    """Set the place of an entry, given how its key begins: common words come behind all others, by bucket and term id.
-    """
-    placed.entry, placed.is_common, placed.head = entry, is_common(&entry.word), head
-    if placed.is_common:
-        placed.head = <uint64_t> bucket_of(entry) << 32 | entry.word.term_id >> 8
-
-
-cdef int by_place(const void *left, const void *right) noexcept nogil:
-    """Compare two entries by their places. For qsort."""
-    cdef const Placed *one = <const Placed *> left
-    cdef const Placed *other = <const Placed *> right
-    if one.is_common != other.is_common:
-        return 1 if one.is_common else -1
-    if one.head != other.head:
-        return 1 if one.head > other.head else -1
-    if one.is_common:
-        return 1 if one.entry.word.term_id > other.entry.word.term_id else -1
-    return compare(one.entry, other.entry.key, other.entry.key_size)
-
-
 cdef uint32_t hash_of(const uint8_t *key, Py_ssize_t size) noexcept nogil:
     """Return the FNV-1a hash of a key, from a random start, so that no client can choose words that collide."""
     cdef uint32_t hash = HASH_START
@@ -480,6 +419,10 @@ cdef bint ends_with(const uint8_t *tail, Py_ssize_t size, uint64_t *iid) noexcep
             return False
     iid[0] = now
     return at == end and tail[0] > 0
+
+
+cdef object unwritten(Py_ssize_t rows):
+    return ValueError(f"{rows} rows of words have to be written first")
 
 
 cdef object unreadable(Py_ssize_t size):

@@ -23,7 +23,11 @@ from sonicpy.store.views.vector_rows import VectorRows
 if TYPE_CHECKING:
     from sonicpy.store.views.growing_orders import OrderRows
 
-TERMS_MAX = 20_000  # about 4 MB
+TERMS_FEW = 16_000
+"""The number of rows of words up to which a commit leaves all of them in the cache: about 3 MB."""
+TERMS_MAX = 1 << 17
+"""The number of rows of words above which a commit drops all of them. Below it, those in use stay: where texts draw on
+many words alike, most rows would have to be read again."""
 BUCKETS_MAX = 1_000
 STATES_MAX = 32_000  # about 12 MB
 RECENT_MAX = 512
@@ -200,9 +204,8 @@ class WriteCache:
         self.terms.clear()
 
     def shrink(self) -> None:
-        """Shrink the cache to a few MB; everything must have been written."""
-        if len(self.terms) > TERMS_MAX:
-            self.terms.clear()
+        """Shrink the cache; everything must have been written."""
+        self.terms.shrink(TERMS_FEW, TERMS_MAX)
         if len(self.states) > STATES_MAX:
             self.states.clear()
             self.rules.clear()
