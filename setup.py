@@ -39,8 +39,8 @@ GENERATED = "build/generated"
 LAST_KIND = ROOT / GENERATED / "kind"  # of the modules beside the sources: another kind compiles all of them again
 
 MODULES = [
-    "add_terms", "admitted", "analyzer", "answer_cache", "bm25", "brief_filter", "bucket", "bucket_cache",
-    "bucket_words", "chinese_words", "clauses", "column_mask", "column_window", "completions", "corrector", "counters",
+    "add_terms", "admitted", "analyzer", "answer_cache", "begun_words", "bm25", "brief_filter", "bucket",
+    "bucket_cache", "bucket_words", "chinese_words", "clauses", "column_mask", "column_window", "completions", "corrector", "counters",
     "cut_terms", "dense_changes", "dense_records", "digest", "edit_automaton", "expansions", "explained", "filling",
     "find", "graph", "graph_builder", "growing_record", "held", "held_together", "hits", "ids", "impact_rows", "keys",
     "kin", "known_digests", "language", "leading_words", "length_masks", "lengths", "letter_folding", "lines", "mask",

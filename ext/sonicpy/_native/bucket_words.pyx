@@ -8,10 +8,7 @@ The rules of languages and the files of graphs belong to the layer above (`Rules
 import time
 from operator import itemgetter
 
-from cpython.bytes cimport PyBytes_AS_STRING
-from libc.stdint cimport uint8_t, uint32_t
-
-from sonicpy._native.letter_folding cimport Folding
+from sonicpy._native.begun_words cimport BEGUN, begun_in, known_rules
 from sonicpy._native.word_walks cimport EDGES_MAX, walk_all
 
 from sonicpy._native.nearest import held_beginnings
@@ -21,7 +18,6 @@ from sonicpy._native.word_source import SortedWords, words_in
 
 cdef enum:
     SHOWN_BYTES = 40  # a longer word may be one that no graph has: SONIC_BYTES_MAX of term_rows.pyx
-    BEGUN = 20_000
     FAMILY = 16
     KEPT = 10_000
     LISTED = 50_000
@@ -453,60 +449,3 @@ cdef list some_of(list sources):
 
 cdef tuple NOTHING_PENDING = (None, 0)
 cdef object by_distance = itemgetter(1, 0)
-
-
-cdef dict begun_in(list sources, bytes word, int distance, bytes besides, rules):
-    """Return the words of sources that begin with a typed word, perhaps without accents or in another spelling. Each
-    has the least number of errors of such a beginning.
-
-    Args:
-        distance: the most errors of a beginning.
-        besides: words with this beginning are left out.
-    """
-    cdef bint is_ascii = word.isascii()
-    cdef Rules known = known_rules(rules)
-    cdef dict found = walk_all(
-        sources, [word if is_ascii else rules.folded(word)], known.plain, distance, True, True, False, False, besides,
-        BEGUN, EDGES_MAX, None, b"",
-    )
-    other = None if is_ascii and not known.has_pair(word) else rules.other_spelling(word)
-    if other is not None:
-        found.update(
-            walk_all(sources, other[0], other[1], 0, True, True, False, False, besides, BEGUN, EDGES_MAX, None, b"")
-        )
-    return nearest_parts(found)
-
-
-cdef class Rules:
-    """The part of the rules of languages that words of only ASCII letters need; see `_Rules` in the stub."""
-    cdef object rules
-    cdef Folding plain
-    cdef uint32_t[26] seconds  # by the first letter of a pair that may replace one letter: the second ones, as bits
-
-    cdef bint has_pair(self, bytes word):
-        """Return whether a word of ASCII letters may have another spelling."""
-        cdef const uint8_t *letters = <const uint8_t *> PyBytes_AS_STRING(word)
-        cdef Py_ssize_t number
-        for number in range(len(word) - 1):
-            if c"a" <= letters[number] <= c"z" and c"a" <= letters[number + 1] <= c"z":
-                if self.seconds[letters[number] - c"a"] >> (letters[number + 1] - c"a") & 1:
-                    return True
-        return False
-
-
-cdef Rules last_rules = Rules()
-
-
-cdef Rules known_rules(rules):
-    """Return the `Rules` for rules of languages; all buckets share the object."""
-    global last_rules
-    cdef Rules known = last_rules
-    cdef bytes pair
-    if known.rules is rules:
-        return known
-    known = Rules()
-    known.rules, known.plain = rules, rules.plain_folding()
-    for pair in rules.pairs:
-        known.seconds[pair[0] - c"a"] |= <uint32_t> 1 << (pair[1] - c"a")
-    last_rules = known
-    return known
