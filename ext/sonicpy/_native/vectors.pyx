@@ -1,31 +1,25 @@
-"""Vectors of objects as bits, one for the sign of each number, and their likeness to the vector of a query.
+"""Vectors of objects as bits, one for the sign of each number, and the rows that hold them.
 
     bits     one bit a number, 1 where it is above 0; the first number is the highest bit of the first byte
     packed   a record of the log holds a vector as: length of the name of its column u8, name, number of bytes u8, bits
     row      a bit for each object of the row, 1 if it has a vector, the first object at the lowest bit of the first
              byte; then the bits of the objects that have one, by place
-
-The vector of a query is whole numbers from -127 to 127. Its likeness to bits is the sum of its numbers, where those
-with a bit of 0 are negated: a whole number, equal on every machine.
 """
 
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.list cimport PyList_GET_SIZE
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.ref cimport PyObject
 from libc.math cimport fabs, isfinite, rint
-from libc.stdint cimport int8_t, int32_t, uint8_t, uint64_t
+from libc.stdint cimport int8_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
 from sonicpy._native.varint import DamagedBytes
 
 cdef enum:
-    BITS = 1024
     ROW_BYTES = 4080  # with its head it fills one page of LMDB
     LARGEST = 127
-    NIBBLES = 16
     ROW_NUMBER_BYTES = 5  # at the end of a key
 
 BITS_MAX = BITS
@@ -414,70 +408,3 @@ cdef class VectorSlots:
     def clear(self) -> None:
         """Forget all slots, because the columns have changed."""
         self._slots.clear()
-
-
-# -- likeness ---------------------------------------------------------------------------------------------------------
-
-cdef void fill_sums(int32_t *sums, const int8_t *numbers, Py_ssize_t count) noexcept:
-    """Write, for every four numbers, their sums for all sixteen ways to negate some of them."""
-    cdef Py_ssize_t group
-    cdef int bits, bit
-    for group in range(count // 4):
-        sums[0] = -(numbers[0] + numbers[1] + numbers[2] + numbers[3])
-        for bit in range(4):  # the last number has the lowest bit
-            for bits in range(1 << bit):
-                sums[(1 << bit) + bits] = sums[bits] + 2 * numbers[3 - bit]
-        sums += NIBBLES
-        numbers += 4
-
-
-def likenesses(bytes query not None, list places not None) -> list:
-    """Return the likeness of each object to a query, in the order of the objects; None for an object without a vector.
-
-    Args:
-        query: the numbers of the query as int8.
-        places: the (row, place) of each object; the row is None if it does not exist.
-
-    Raises:
-        DamagedBytes: a row cannot be read.
-        ValueError: the query has a number of numbers that no vector has.
-    """
-    cdef Py_ssize_t count = PyBytes_GET_SIZE(query), size = count // 8, place, byte, head
-    cdef const uint8_t *at
-    cdef int32_t total
-    cdef int32_t *sums
-    cdef list found = []
-    if not 0 < count <= BITS or count % 8:
-        raise ValueError(f"a query has {count} numbers; allowed are multiples of 8 from 8 to {BITS}")
-    sums = <int32_t *> PyMem_Malloc(count * 4 * sizeof(int32_t))
-    if sums is NULL:
-        raise MemoryError
-    try:
-        fill_sums(sums, <const int8_t *> PyBytes_AS_STRING(query), count)
-        for row, place in places:
-            if row is None:
-                found.append(None)
-                continue
-            head = check_row(row, size)
-            at = <const uint8_t *> PyBytes_AS_STRING(<bytes> row)
-            if not at[place >> 3] >> (place & 7) & 1:
-                found.append(None)
-                continue
-            at += head + before_place(at, place) * size
-            total = 0
-            for byte in range(size):
-                total += sums[2 * byte * NIBBLES + (at[byte] >> 4)] + sums[(2 * byte + 1) * NIBBLES + (at[byte] & 15)]
-            found.append(total)
-        return found
-    finally:
-        PyMem_Free(sums)
-
-
-def square_sum(bytes query not None) -> int:
-    """Return the sum of the squares of the numbers of a query."""
-    cdef const int8_t *numbers = <const int8_t *> PyBytes_AS_STRING(query)
-    cdef Py_ssize_t at
-    cdef uint64_t total = 0
-    for at in range(PyBytes_GET_SIZE(query)):
-        total += numbers[at] * numbers[at]
-    return total
