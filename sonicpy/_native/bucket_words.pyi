@@ -10,6 +10,7 @@ BEGUN_MAX: int
 FAMILY_MAX: int
 FAMILIES_MAX: int
 LISTED_WORDS_MAX: int
+LISTED_ROWS_MAX: int
 BEGINNINGS_MAX: int
 
 class _Lexicons(Protocol):

@@ -21,6 +21,7 @@ cdef enum:
     FAMILY = 16
     KEPT = 10_000
     LISTED = 50_000
+    ROWS = 20_000
     LONG = 24  # a longer word may find words that are too long to be shown, which neither graphs nor pending words hold
     LONG_LETTERS = 8  # how many of its letters such words begin with,
     LONG_WORDS = 512  # and how many are read at most
@@ -34,8 +35,9 @@ FAMILY_MAX = FAMILY
 FAMILIES_MAX = KEPT
 """The most families in the cache, about 300 bytes each, and the most lists of joined words."""
 LISTED_WORDS_MAX = LISTED
-"""The most words in each cache of lists: of joined words, of words that begin so, about 80 bytes each, and of those
-with their rows, about 200."""
+"""The most words in each cache of lists, of joined words and of words that begin so: about 80 bytes each."""
+LISTED_ROWS_MAX = ROWS
+"""The most words in the cached lists with rows: about 200 bytes each."""
 BEGINNINGS_MAX = BEGINNINGS
 """The most words that complete a typed one; if there are more, those that most objects hold are kept."""
 
@@ -311,7 +313,7 @@ cdef class BucketWords:
             found = list(cached[1]) if added.issubset(cached[1]) else sorted(added.union(cached[1]))
         else:
             found = self.find_joined(word, matching)
-        keep(lexicons, "joined_words", known, key, (moment, tuple(found), mark), len(found))
+        keep(lexicons, "joined_words", known, key, (moment, tuple(found), mark), len(found), LISTED)
         return found
 
     cdef list find_joined(self, bytes word, matching):
@@ -343,7 +345,7 @@ cdef class BucketWords:
             return []
         held = held_beginnings(words, self.reader.words(words), found, self.live, BEGINNINGS)
         if not distance and len(words) > BEGUN_KEPT:
-            keep(self._lexicons, "beginning_words", known, key, (self.reader.serial, tuple(held)), len(held))
+            keep(self._lexicons, "beginning_words", known, key, (self.reader.serial, tuple(held)), len(held), ROWS)
         return held
 
     cdef list known_begun(self, bytes word):
@@ -364,7 +366,7 @@ cdef class BucketWords:
             found = list(cached[1])
         if len(found) > BEGUN_KEPT:
             few.pop(key, None)
-            keep(self._lexicons, "long_begun_words", many, key, (moment, tuple(found), mark), len(found))
+            keep(self._lexicons, "long_begun_words", many, key, (moment, tuple(found), mark), len(found), LISTED)
         else:
             many.pop(key, None)
             if len(few) >= KEPT:
@@ -426,15 +428,18 @@ cdef class BucketWords:
         return begun_in(sources, word, distance, besides, self._rules)
 
 
-cdef int keep(lexicons, str counter, dict known, tuple key, tuple value, Py_ssize_t words) except -1:
+cdef int keep(
+    lexicons, str counter, dict known, tuple key, tuple value, Py_ssize_t words, Py_ssize_t most
+) except -1:
     """Put a value into a cache of lists of words, which is cleared before it has too many.
 
     Args:
         counter: the attribute of `lexicons` with an upper bound of the number of words in the cache.
         words: the number of words of the value.
+        most: the most words in the cache.
     """
     words += getattr(lexicons, counter)
-    if len(known) >= KEPT or words > LISTED:
+    if len(known) >= KEPT or words > most:
         words -= getattr(lexicons, counter)
         known.clear()
     known[key] = value
