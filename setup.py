@@ -47,11 +47,12 @@ MODULES = [
     "merged_list", "name_map", "name_rows", "named_terms", "named_tuples", "nearest", "neighbours", "newest_pages",
     "numbered_terms", "object_change", "object_record", "object_scores", "object_table", "objects", "one_thread",
     "ordered", "ordered_rows", "orders", "parts", "phrase", "plain", "plan", "planner", "postings", "query_state",
-    "quoting", "readers", "records", "remove_terms", "replies", "score_bounds", "similar_plan", "slot_scores",
-    "small_rows", "sonic_table", "sphere", "stem_ends", "stems", "stop_set", "stop_votes", "stored_postings",
-    "table_access", "tag_rows", "tails", "term_cache", "term_mask", "term_rows", "term_windows", "terms", "together",
-    "turn", "varint", "vectors", "walk", "walk_choice", "wanted_blocks", "window_bounds", "window_choice",
-    "window_scores", "word_break", "word_notes", "word_range", "word_source", "word_text", "word_walks",
+    "quoting", "readers", "recent_row", "records", "remove_terms", "replies", "score_bounds", "similar_plan",
+    "slot_scores", "small_rows", "sonic_table", "sphere", "stem_ends", "stems", "stop_set", "stop_votes",
+    "stored_postings", "table_access", "tag_rows", "tails", "term_cache", "term_mask", "term_rows", "term_windows",
+    "terms", "together", "turn", "varint", "vectors", "walk", "walk_choice", "wanted_blocks", "window_bounds",
+    "window_choice", "window_scores", "word_break", "word_notes", "word_range", "word_source", "word_text",
+    "word_walks",
 ]  # fmt: skip
 HOT = {
     "add_terms", "analyzer", "column_window", "corrector", "dense_records", "impact_rows", "language", "mask",

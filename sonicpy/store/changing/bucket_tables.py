@@ -8,6 +8,7 @@ from sonicpy._native.impact_rows import ImpactRow, rows_with_blocks, widened_row
 from sonicpy._native.lengths import pack_length
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, NewestRow, oid_at
+from sonicpy._native.recent_row import RecentRow
 from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
@@ -16,7 +17,7 @@ from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, block_position
 from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.bucket_reader import find_among, missing, unpacked
-from sonicpy.store.views.write_cache import BucketWriteCache, RecentRow
+from sonicpy.store.views.write_cache import BucketWriteCache
 
 if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
@@ -51,7 +52,16 @@ class BucketTables:
         assert held.lengths is not None
         notes = view.word_notes(state.bucket)
         return PushWriter(
-            state, self, view.terms, notes, held.names, held.newest, held.lengths, view.by_association, letters
+            state,
+            self,
+            view.terms,
+            notes,
+            held.names,
+            held.newest,
+            held.recent,
+            held.lengths,
+            view.by_association,
+            letters,
         )
 
     def find_among(self, iids: tuple[int, ...], oid: bytes) -> tuple[int, ObjectRecord] | None:
@@ -107,7 +117,11 @@ class BucketTables:
         assert newest is not None
         if newest.number <= number:
             return newest
-        return held.recent.get(number) or self._view.recent(self._state.bucket, number)
+        row = held.recent.get(number)
+        if row is None:
+            view = self._view
+            row = held.read_recent(view.transaction, self._state.bucket, number, dense=not view.by_association)
+        return row
 
     def read_terms(self, term_ids: list[int]) -> dict[int, bytes]:
         """Return the terms of a list of ids, by id."""

@@ -7,10 +7,8 @@ before every commit, and a replay of the log restores later ones.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sonicpy._native.dense_changes import changed_row
-from sonicpy._native.dense_records import dense_row
-from sonicpy._native.growing_record import GrowingRecord
-from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, NewestRow, RecordRow, record_at
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, NewestRow
+from sonicpy._native.recent_row import RecentRow
 from sonicpy._native.term_cache import TermCache
 from sonicpy.store.disk.table_numbers import LENGTHS, OBJECTS
 from sonicpy.store.disk.transaction import Transaction
@@ -37,101 +35,6 @@ RECENT_MAX = 512
 RECENT_BYTES_MAX = 16 << 20
 """The size at which the waiting rows of a bucket are written. Large objects to which texts are added take twice as much
 memory."""
-
-
-class RecentRow:
-    """A row of records that changed since the last write, and is not the newest one.
-
-    It is kept because several changes may concern one row, and because rows in the order of their keys are written in
-    less time.
-
-    Args:
-        number: the number of the row.
-        packed: the row in the table; None: the table does not have it.
-        dense: whether to write the row in the dense form.
-
-    Attributes:
-        names: the row with all OIDs, perhaps without the newest terms of large objects.
-    """
-
-    __slots__ = ("_dense", "_growing", "_plain", "is_changed", "names", "number")
-
-    def __init__(self, number: int, packed: bytes | None, dense: bool) -> None:
-        self.number = number
-        self.names = packed or b""
-        self.is_changed = False
-        self._growing: dict[int, GrowingRecord] | None = None
-        self._dense = dense
-        self._plain: RecordRow | None = None  # of `names`, if that is not dense
-
-    @property
-    def packed(self) -> bytes:
-        """The row with all changes, dense or not."""
-        if self._growing is not None:
-            for place, record in self._growing.items():
-                self._settle(place, record)
-        return self.names
-
-    def record(self, place: int) -> bytes | None:
-        """Return the record at `place`; None: there is none. Raises DamagedBytes if the row cannot be read."""
-        growing = self.growing(place)
-        if growing is None:
-            return record_at(self.names, place)
-        self._settle(place, growing)
-        return growing.pack()
-
-    def _settle(self, place: int, record: GrowingRecord) -> None:
-        """Put the new terms of a record that grows into the row."""
-        if record.is_changed:
-            self._replace(place, record.pack())
-
-    def growing(self, place: int) -> GrowingRecord | None:
-        """Return the record at `place` if it is one that grows, or None."""
-        return None if self._growing is None else self._growing.get(place)
-
-    def grow(self, place: int, record: GrowingRecord) -> None:
-        """Take a record that grows instead of the record at `place`: further changes of it are changes of the row."""
-        if self._growing is None:
-            self._growing = {}
-        self._growing[place] = record
-        self.is_changed = True
-
-    def put(self, place: int, record: bytes) -> None:
-        """Put a record at `place`, instead of an earlier one."""
-        self._forget(place)
-        self._replace(place, record)
-
-    def _replace(self, place: int, record: bytes) -> None:
-        row = changed_row(self.names, place, record)
-        self.names = self._as_plain().put(place, record) if row is None else row
-
-    def drop(self, place: int) -> None:
-        """Take the record at `place` out of the row."""
-        self._forget(place)
-        row = changed_row(self.names, place, None)
-        self.names = self._as_plain().drop(place) if row is None else row
-
-    def _forget(self, place: int) -> None:
-        self.is_changed = True
-        if self._growing is not None:
-            self._growing.pop(place, None)
-
-    def write(self, transaction: Transaction, bucket: int) -> None:
-        """Write the row, if it changed since the last write; delete it if no record is left."""
-        if not self.is_changed:
-            return
-        key = object_key(bucket, self.number)
-        packed = self.packed
-        if packed:
-            transaction.put(OBJECTS, key, dense_row(packed) if self._dense else packed)
-        else:
-            transaction.delete(OBJECTS, key)
-        self.is_changed = False
-
-    def _as_plain(self) -> RecordRow:
-        if self._plain is None:
-            self._plain = RecordRow(self.names)
-        return self._plain
 
 
 class BucketWriteCache:
@@ -222,14 +125,20 @@ class BucketWriteCache:
             return self.newest
         return self.recent.get(number)
 
-    def has_many_recent(self) -> bool:
-        """Return whether the waiting rows of records are to be written before another one is read."""
-        return len(self.recent) >= RECENT_MAX or self.recent_bytes >= RECENT_BYTES_MAX
+    def read_recent(self, transaction: Transaction, bucket: int, number: int, *, dense: bool) -> RecentRow:
+        """Read a row of records, not the newest one, and return it for changes until this is called again. `dense`: see
+        `RecentRow`."""
+        if len(self.recent) >= RECENT_MAX or self.recent_bytes >= RECENT_BYTES_MAX:
+            self.write_recent(transaction, bucket)
+        packed = transaction.get(OBJECTS, object_key(bucket, number))
+        self.recent_bytes += len(packed or b"")
+        row = self.recent[number] = RecentRow(number, packed, dense=dense)
+        return row
 
     def write_recent(self, transaction: Transaction, bucket: int) -> None:
         """Write the changed rows of records, without the newest one."""
         for number in sorted(self.recent):
-            self.recent[number].write(transaction, bucket)
+            self.recent[number].write(transaction, OBJECTS, bucket)
         self.recent.clear()
         self.recent_bytes = 0
 

@@ -51,7 +51,7 @@ from sonicpy.store.views.open_orders import OpenFacts, OpenOrders
 from sonicpy.store.views.table_readers import TableReaders
 from sonicpy.store.views.vector_rows import VectorRows
 from sonicpy.store.views.view import View
-from sonicpy.store.views.write_cache import BucketWriteCache, RecentRow, WriteCache
+from sonicpy.store.views.write_cache import BucketWriteCache, WriteCache
 
 if TYPE_CHECKING:
     from sonicpy.store.views.beside_words import Owner
@@ -325,18 +325,6 @@ class WriteView(OpenOrders, OpenFacts, View):
         if held.newest is None:  # one without records is false
             return held.read_newest(self.transaction, state, dense=not self.by_association)
         return held.newest
-
-    def recent(self, bucket: int, number: int) -> RecentRow:
-        """Return a row of records of a bucket, not the newest one, for changes until another row is returned."""
-        held = self._write_cache.of(bucket)
-        row = held.recent.get(number)
-        if row is None:
-            if held.has_many_recent():
-                held.write_recent(self.transaction, bucket)
-            packed = self.transaction.get(OBJECTS, object_key(bucket, number))
-            held.recent_bytes += len(packed or b"")
-            row = held.recent[number] = RecentRow(number, packed, dense=not self.by_association)
-        return row
 
     def names(self, state: BucketState) -> NewNames:
         """Return the names that `oids` may lack, which may be changed until the transaction ends."""
