@@ -39,24 +39,24 @@ GENERATED = "build/generated"
 LAST_KIND = ROOT / GENERATED / "kind"  # of the modules beside the sources: another kind compiles all of them again
 
 MODULES = [
-    "add_terms", "admitted", "analyzer", "answer_cache", "bm25", "brief_filter", "bucket", "bucket_cache",
-    "bucket_words", "chinese_words", "clauses", "column_mask", "column_window", "completions", "corrector", "counters",
-    "cut_terms", "dense_changes", "dense_records", "digest", "edit_automaton", "expansions", "explained", "filling",
-    "find", "graph", "graph_builder", "growing_record", "held", "held_together", "hits", "ids", "impact_rows", "keys",
-    "kin", "known_digests", "language", "leading_words", "length_masks", "lengths", "letter_folding", "lines", "mask",
-    "merged_list", "name_map", "name_rows", "named_terms", "named_tuples", "nearest", "neighbours", "newest_pages",
-    "numbered_terms", "object_change", "object_record", "object_scores", "object_table", "objects", "one_thread",
-    "ordered", "ordered_rows", "orders", "parts", "phrase", "plain", "plan", "planner", "postings", "query_state",
-    "quoting", "readers", "recent_row", "records", "remove_terms", "replies", "score_bounds", "similar_plan",
-    "slot_scores", "small_rows", "sonic_table", "sphere", "stem_ends", "stems", "stop_set", "stop_votes",
-    "stored_postings", "table_access", "tag_rows", "tails", "term_cache", "term_mask", "term_rows", "term_windows",
-    "terms", "together", "turn", "varint", "vectors", "walk", "walk_choice", "wanted_blocks", "window_bounds",
-    "window_choice", "window_scores", "word_break", "word_notes", "word_range", "word_source", "word_text",
-    "word_walks",
+    "add_terms", "admitted", "analyzer", "answer_cache", "begun_words", "bm25", "brief_filter", "bucket",
+    "bucket_cache", "bucket_words", "chinese_words", "clauses", "column_mask", "column_window", "completions",
+    "corrector", "counters", "cut_terms", "dense_changes", "dense_records", "digest", "edit_automaton", "expansions",
+    "explained", "filling", "find", "graph", "graph_builder", "growing_record", "held", "held_together", "hits", "ids",
+    "impact_rows", "keys", "kin", "known_digests", "language", "leading_words", "length_masks", "lengths",
+    "letter_folding", "likeness", "lines", "mask", "merged_list", "name_map", "name_rows", "named_terms",
+    "named_tuples", "nearest", "neighbours", "newest_pages", "numbered_terms", "object_change", "object_record",
+    "object_scores", "object_table", "objects", "one_thread", "ordered", "ordered_rows", "orders", "parts", "phrase",
+    "plain", "plan", "planner", "postings", "query_state", "quoting", "readers", "records", "remove_terms", "replies",
+    "score_bounds", "similar_plan", "slot_scores", "small_rows", "sonic_table", "sphere", "stem_ends", "stems",
+    "stop_set", "stop_votes", "stored_postings", "table_access", "tag_rows", "tails", "term_cache", "term_mask",
+    "term_rows", "term_windows", "terms", "together", "turn", "varint", "vectors", "waiting_rows", "walk",
+    "walk_choice", "wanted_blocks", "window_bounds", "window_choice", "window_scores", "word_break", "word_notes",
+    "word_range", "word_source", "word_text", "word_walks",
 ]  # fmt: skip
 HOT = {
-    "add_terms", "analyzer", "column_window", "corrector", "dense_records", "impact_rows", "language", "mask",
-    "merged_list", "name_map", "name_rows", "plain", "postings", "records", "tails", "term_cache", "term_mask",
+    "add_terms", "analyzer", "column_window", "corrector", "dense_records", "impact_rows", "language", "likeness",
+    "mask", "merged_list", "name_map", "name_rows", "plain", "postings", "records", "tails", "term_cache", "term_mask",
     "term_windows", "vectors", "window_choice", "window_scores", "word_walks",
 }  # fmt: skip
 """Modules in which a stage of `benchmarks.instructions` spends 2 % or more, or whose loops go over postings: -O3."""

@@ -2,10 +2,10 @@
 
     python -m benchmarks.filters [OBJECTS] [FOLDER]
 
-An index in this process holds OBJECTS short texts, each with a time, a price, tags of 10 holders to half of all, one of
-100 colors and one of 10,000 shops. Each kind of question is asked in rounds, each time with another text, tag or bound,
-after a round that is not counted; the figures are the median and the 99th percentile in microseconds of CPU. FOLDER is
-kept for the next run. Then a server answers facets, with PINGs beside them.
+An index in this process holds OBJECTS short texts, each with a vector, a time, a price, tags of 10 holders to half of
+all, one of 100 colors and one of 10,000 shops. Each kind of question is asked in rounds, each time with another text,
+tag or bound, after a round that is not counted; the figures are the median and the 99th percentile in microseconds of
+CPU. FOLDER is kept for the next run. Then a server answers facets, with PINGs beside them.
 """
 
 import argparse
@@ -32,6 +32,8 @@ SLOW_ASKED = 15
 FACETS_ASKED = 200
 START_S = 1_700_000_000
 PRICE_MAX = 1_000_000
+NUMBERS = 384
+"""The numbers of a vector."""
 HOLDERS = (10, 100, 1_000, 10_000, 100_000, 500_000)
 """The numbers of holders of tags in 1,000,000 objects."""
 COLORS, SHOPS = 100, 10_000
@@ -69,7 +71,7 @@ def main() -> None:
             if not is_filled:
                 index.push_many(
                     rows(count), collection=COLLECTION, bucket=BUCKET, lang="none", new=True, tags="tags",
-                    values=["time", "price"],
+                    values=["time", "price"], vector="vector",
                 )  # fmt: skip
                 index.consolidate()
             print(f"{count:,} objects; CPU us of a question: median, p99, bar", flush=True)
@@ -84,7 +86,7 @@ def facets_of(of: str) -> Callable[[sonicpy.Client], object]:
 
 def rows(count: int) -> Iterator[dict[str, Any]]:
     """Yield `count` objects with random texts, tags, times and prices; every call yields the same."""
-    chance, words = random.Random(SEED), vocabulary()
+    chance, words, bits = random.Random(SEED), vocabulary(), random.Random(SEED)
     weights = [1 / (rank + 10) for rank in range(len(words))]
     texts = chance.choices(words, weights, k=count * WORDS)
     for number in range(count):
@@ -92,7 +94,8 @@ def rows(count: int) -> Iterator[dict[str, Any]]:
         tags += [f"color:{chance.randrange(COLORS)}", f"shop:{chance.randrange(SHOPS)}"]
         text = " ".join(texts[number * WORDS : (number + 1) * WORDS])
         price = chance.randrange(PRICE_MAX)
-        yield {"id": str(number), "text": text, "tags": tags, "time": START_S + 60 * number, "price": price}
+        more = {"time": START_S + 60 * number, "price": price, "vector": bits.randbytes(NUMBERS // 8)}
+        yield {"id": str(number), "text": text, "tags": tags, **more}
 
 
 def kinds(index: sonicpy.Index, count: int) -> dict[str, Kind]:
@@ -121,7 +124,10 @@ def kinds(index: sonicpy.Index, count: int) -> dict[str, Kind]:
         first = START_S + 60 * chance.randrange(round(count * (1 - share)))
         return f"time >= {first} AND time < {first + 60 * round(count * share)}"
 
-    found = {"two words": Kind(asks(None, text=True))}
+    def meant() -> Ask:
+        return asks(None, text=True, vector=chance.randbytes(NUMBERS // 8))()
+
+    found = {"two words": Kind(asks(None, text=True)), "two words and a vector": Kind(meant, beside="two words")}
     for holders in HOLDERS:
         found[f"two words, a tag of {holders:,}"] = Kind(asks(tag(holders), text=True), beside="two words")
     found["two words, a tag and a range"] = Kind(

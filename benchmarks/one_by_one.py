@@ -4,19 +4,21 @@
 
 Texts are chat messages (tests/support/texts.py), each an object of its own, pushed in a loop. `push + query`: the query
 is the longest word of the text, and has to find the object. `upsert + query` and `flush, push + query` give each object
-the text of another one. With `autocommit=True`, a tenth of the texts is pushed. Many buckets: a bucket for BUCKET_TEXTS
-texts, in no order, or all texts of a bucket behind each other. The runs take turns, and their medians are printed, with
-the ratio to the first line.
+the text of another one. With `autocommit=True`, a tenth of the texts is pushed. Vectors have NUMBERS numbers. Many
+buckets: a bucket for BUCKET_TEXTS texts, in no order, or all texts of a bucket behind each other. The runs take turns,
+and their medians are printed, with the ratio to the first line, and how much more a change takes than that.
 """
 
 import random
 import tempfile
 import threading
 import time
+from array import array
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import cycle
 from statistics import median
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import sonicpy
 from benchmarks.command_line import parse_count
@@ -27,6 +29,9 @@ SHARE = 10
 """The slow runs use one in this many texts."""
 RUNS = 3
 BUCKET_TEXTS = 8
+NUMBERS = 384
+VECTORS = 64
+"""The number of different vectors."""
 STRIDE = 7_919
 """The number of objects from one updated object to the next."""
 C, B = "messages", "default"
@@ -39,11 +44,16 @@ Work = Callable[[sonicpy.Index, Rows], None]
 def main() -> None:
     count = parse_count("one_by_one", __doc__, "TEXTS", TEXTS)
     rows = [(oid(number), text) for number, text in enumerate(messages(count))]
+    chance = random.Random(STRIDE)
+    floats = [array("f", (chance.gauss(0, 1) for _ in range(NUMBERS))) for _ in range(VECTORS)]
+    bits = [chance.randbytes(NUMBERS // 8) for _ in range(VECTORS)]
     some = rows[: max(1, count // SHARE)]
     ways: dict[str, Callable[[], float]] = {
         "push": partial(cost, push, rows),
         "push, two threads": partial(cost, push_in_threads, rows),
         "push, autocommit=True": partial(cost, push, some, autocommit=True),
+        "push with a vector of floats": partial(cost, partial(push_vectors, vectors=floats), rows),
+        "push with a vector of bits": partial(cost, partial(push_vectors, vectors=bits), rows),
         "push + query": partial(cost, push_and_query, rows),
         "push + query, autocommit=True": partial(cost, push_and_query, some, autocommit=True),
         "upsert": partial(cost, upsert, rows, is_filled=True),
@@ -63,7 +73,11 @@ def main() -> None:
         for name, way in ways.items():
             took[name].append(way())
     for name, costs in took.items():
-        print(f"  {name:32} {median(costs):7.1f} us   x {median(costs) / median(took['push']):.2f}", flush=True)
+        more = median(one - plain for one, plain in zip(costs, took["push"], strict=True))
+        print(
+            f"  {name:32} {median(costs):7.1f} us   x {median(costs) / median(took['push']):.2f} {more:+9.1f}",
+            flush=True,
+        )
 
 
 def cost(work: Work, rows: Rows, *, autocommit: bool = False, is_filled: bool = False) -> float:
@@ -88,6 +102,11 @@ def cost(work: Work, rows: Rows, *, autocommit: bool = False, is_filled: bool = 
 def push(index: sonicpy.Index, rows: Rows) -> None:
     for name, text in rows:
         index.push(C, B, name, text)
+
+
+def push_vectors(index: sonicpy.Index, rows: Rows, *, vectors: Sequence[Any]) -> None:
+    for (name, text), vector in zip(rows, cycle(vectors), strict=False):
+        index.push(C, B, name, text, vector=vector)
 
 
 def push_in_threads(index: sonicpy.Index, rows: Rows) -> None:

@@ -47,10 +47,10 @@ FORMAT_KEY: Final = b"format"
 FORMAT: Final = b"1"
 SIZE_MAX: Final = 64 << 30
 """The default of `size_max`, in bytes. It is only address space: the file on the disk holds the used pages."""
-RESTORE_ROWS: Final = 10_000
-"""The most rows of a backup that are read at a time."""
-BYTES_MAX: Final = (1 << 63) - 1
-"""The largest `size_max` that LMDB takes."""
+ROOM_BYTES: Final = 1 << 20  # beyond `size_max`, which only `delete` uses: LMDB copies a page before it changes it
+PATIENCE_S: Final = 5.0  # for which a change of the size of the map waits for snapshots of other threads
+RESTORE_ROWS: Final = 10_000  # of a backup, the most that are read at a time
+BYTES_MAX: Final = (1 << 63) - 1  # that LMDB takes
 COUNTER_BYTES: Final = 8
 COUNTER_MAX: Final = (1 << 64) - 1
 
@@ -65,7 +65,7 @@ def open(  # noqa: A001 - the name that users expect, as in gzip.open
         sync: every commit waits for the disk. Without it a commit survives the end of the process, and a power loss
             may damage the file: call `sync()` where that matters.
         read_only: read a folder that another process writes; every call shows the last commit.
-        size_max: the most bytes that the file may reach.
+        size_max: the most bytes that the file may reach; to delete keys from a full table, at most 1 MiB more.
 
     Raises:
         StoreLocked: another process has the folder open for writing, or this process has it open already.
@@ -106,6 +106,7 @@ class KeyValue:
         self._folder = folder.absolute()  # the program may change its working directory
         self._is_read_only = read_only
         self._size_max = size_max
+        self._has_room = False  # beyond `size_max`
         self._turn = Turn()
         self._environment: Environment | None = None
         self._closed = f"the table in {folder} was closed: open it again"
@@ -166,7 +167,7 @@ class KeyValue:
     def snapshot(self) -> AbstractContextManager["KeyValueSnapshot"]:
         """Return a context manager for reading the last commit, which is the fastest way to read many keys.
 
-        The thread that reads a snapshot may not write: the file can grow only when nothing reads it.
+        End the block soon: meanwhile the space of values that are replaced is not used again.
         """
         return Reading(self._opened().transactions, None, False, KeyValueSnapshot)
 
@@ -191,9 +192,21 @@ class KeyValue:
             writer.put(VALUES, _checked(key), value)
 
     def delete(self, key: bytes) -> bool:
-        """Delete a key and its value; return whether the key was there. Raises the errors of `set`."""
-        with self._changing() as writer:
-            return writer.delete(VALUES, _checked(key))
+        """Delete a key and its value; return whether the key was there. Outside of `batch()` this works in a full
+        table, too. Raises the errors of `set`."""
+        try:
+            return self._delete(_checked(key))
+        except StoreFull:
+            if self._turn.is_mine:  # a batch, which is lost
+                raise
+        with self._turn.hold():
+            self._resize(self._size_max + ROOM_BYTES)
+            self._has_room = True
+            return self._delete(key)
+
+    def _delete(self, key: bytes) -> bool:
+        with self._turn.hold(self._begin, self._end_batch, batches=1) as writer:
+            return writer.delete(VALUES, key)
 
     def incr(self, key: bytes, by: int = 1) -> int:
         """Add `by`, which may be negative, to a counter and return its new value. A key that is missing counts from 0.
@@ -231,16 +244,22 @@ class KeyValue:
 
     def _changing(self) -> AbstractContextManager[Transaction]:
         """Return a context manager like `batch`, which gives the block its write transaction."""
-        return self._turn.hold(self._begin, self._end_batch, batches=1)
+        return self._turn.hold(self._begin_to_add, self._end_batch, batches=1)
 
     def _begin_batch(self) -> None:
-        self._begin()
+        self._begin_to_add(self._turn)  # a block of a generator may end on another thread
 
-    def _begin(self) -> Transaction:
+    def _begin_to_add(self, holder: Turn | None = None) -> Transaction:
+        if self._has_room and self._opened().transactions.own_writer is None:
+            self._resize(self._size_max)
+            self._has_room = False
+        return self._begin(holder)
+
+    def _begin(self, holder: Turn | None = None) -> Transaction:
         environment = self._opened()
         self._refuse_reader()
         self._refuse_replaced()
-        return environment.transactions.own_writer or environment.begin(write=True)
+        return environment.transactions.own_writer or environment.begin(holder)
 
     def _end_batch(self, error: BaseException | None) -> None:
         if self._turn.batches:
@@ -259,8 +278,16 @@ class KeyValue:
         except MapFull as error:
             raise self._full() from error
 
+    def _resize(self, size: int) -> None:
+        try:
+            self._opened().resize(size)
+        except StoreError as error:
+            raise StoreFull(f"{self._full()}; {error}") from error
+
     def _full(self) -> StoreFull:
-        most = f"its file would exceed {self._size_max} bytes (size_max)"
+        environment, most = self._opened(), f"its file would exceed {self._size_max} bytes (size_max)"
+        if any(reader.commit < environment.last_commit() for reader in environment.readers()):
+            most += "; no space is used again while an older snapshot is being read: end its block"
         return StoreFull(f"the table in {self._folder} is full: {most}")
 
     # Keeping
@@ -387,9 +414,9 @@ class _Held:
                 self._closers.append(self._lock.release)
             if not read_only and holds_store(folder):
                 check_kind(folder, size_max)
-            self.environment = Environment(
-                folder, size_max, sync=sync, read_only=read_only, unlocked=unlocked, tables=TABLES
-            )
+            opening = partial(Environment, folder, size_max, tables=TABLES)
+            self.environment = opening(sync=sync, read_only=read_only, unlocked=unlocked)
+            self.environment.patience_s = PATIENCE_S
             self._closers.append(self.environment.close)
             if isinstance(self._lock, WriterLock):
                 self._lock.watch(LMDB_LOCK_FILE, folder / LMDB_LOCK_FILE)
@@ -399,8 +426,8 @@ class _Held:
 
     @property
     def is_worked_here(self) -> bool:
-        """Whether the calling thread is one of the table's own; always False, because a table has none."""
-        return False
+        """Whether the calling thread is one of the table's own."""
+        return self.environment.transactions.is_worked_here
 
     def refusal(self) -> StoreLocked | None:
         """Return the error for a change if a file of the table was deleted or replaced; None: changes are allowed."""

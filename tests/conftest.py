@@ -24,6 +24,10 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # pydantic would look for plugins in every installed package, at each start of a server.
 os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
 
+# Some tests change the working folder, in which a process would take `PYTHONPATH=.` for another folder.
+if paths := os.environ.get("PYTHONPATH"):
+    os.environ["PYTHONPATH"] = os.pathsep.join(os.path.abspath(path) for path in paths.split(os.pathsep))
+
 # Both compare times of the clock, which on a busy machine say nothing about the test.
 settings.register_profile(
     "full set", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=FULL_SET

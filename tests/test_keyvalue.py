@@ -11,7 +11,12 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from hypothesis import given, settings
@@ -26,6 +31,7 @@ from tests.processes import environment
 from tests.support.examples import examples
 from tests.support.patience import WAIT_S
 
+T = TypeVar("T")
 KEYS = st.binary(min_size=1, max_size=4)
 STEPS = st.lists(
     st.one_of(
@@ -291,6 +297,93 @@ def test_a_table_is_closed_inside_a_batch_and_a_snapshot() -> None:
             snapshot.get(b"a")
     with pytest.raises(IndexClosed):
         table.file_size()
+
+
+def test_a_batch_ends_on_another_thread() -> None:
+    """A generator that is freed elsewhere ends its block there, as a dependency of a web framework does."""
+    with keyvalue.open(":memory:") as table:
+        batch = table.batch()
+        batch.__enter__()
+        table.set(b"a", b"1")
+        assert elsewhere(partial(table.get, b"a")) is None
+        assert table.get(b"a") == b"1"
+        elsewhere(partial(batch.__exit__, None, None, None))
+        assert table.get(b"a") == elsewhere(partial(table.get, b"a")) == b"1"
+        elsewhere(partial(begun, table)).__exit__(KeyError, KeyError(), None)
+        table.incr(b"n")
+        assert (table.get(b"b"), table.count()) == (None, 2)
+        elsewhere(partial(begun, table))  # which is freed here
+        elsewhere(partial(table.incr, b"n"))
+        assert (table.get(b"b"), table.get(b"n")) == (None, (2).to_bytes(8))
+
+
+def begun(table: keyvalue.KeyValue) -> AbstractContextManager[None]:
+    """Return a batch that has begun, with a change."""
+    batch = table.batch()
+    batch.__enter__()
+    table.set(b"b", b"2")
+    return batch
+
+
+def elsewhere(work: Callable[[], T]) -> T:
+    """Return the result of `work`, called on another thread, which has ended then."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result(WAIT_S)
+
+
+def full_table(folder: Path) -> keyvalue.KeyValue:
+    """Return a table that takes no further key."""
+    table = keyvalue.open(folder, size_max=1 << 20)
+    number, size = 0, 1000
+    while size:
+        try:
+            with table.batch():
+                for key in range(number, number + size):
+                    table.set(b"%d" % key, bytes(900))
+            number += size
+        except StoreFull:
+            size //= 2
+    return table
+
+
+def test_keys_are_deleted_from_a_full_table(tmp_path: Path) -> None:
+    with full_table(tmp_path / "t") as table:
+        count = table.count()
+        for number in range(count):
+            assert table.delete(b"%d" % number)
+        assert table.count() == 0
+        assert table.file_size() < (1 << 20) + keyvalue.ROOM_BYTES
+        table.set(b"a", bytes(900))
+        with pytest.raises(StoreFull), table.batch():
+            for number in range(2 * count):
+                table.set(b"%d" % number, bytes(900))
+    with keyvalue.open(tmp_path / "t", size_max=1 << 20) as table:
+        assert (table.count(), table.get(b"a")) == (1, bytes(900))
+        table.set(b"b", bytes(900))
+
+
+def test_a_snapshot_that_lasts_is_named_as_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with keyvalue.open(tmp_path / "t", size_max=1 << 20) as table:
+        table.set(b"a", bytes(1 << 18))
+        with table.snapshot(), pytest.raises(StoreFull, match="while an older snapshot is being read: end its block"):
+            for _ in range(9):
+                table.set(b"a", bytes(1 << 18))
+        table.set(b"a", bytes(1 << 18))
+    with full_table(tmp_path / "full") as table:
+        table.delete(b"0")
+        with table.snapshot(), pytest.raises(StoreFull, match="the thread that changes it also reads a snapshot"):
+            for number in range(table.count()):
+                table.delete(b"%d" % number)
+        table.delete(b"1")
+    monkeypatch.setattr(keyvalue, "PATIENCE_S", 0.01)
+    with full_table(tmp_path / "other") as table:
+        snapshot = table.snapshot()
+        elsewhere(snapshot.__enter__)
+        with pytest.raises(StoreFull, match="other threads read snapshots of it for long"):
+            for number in range(table.count()):
+                table.delete(b"%d" % number)
+        snapshot.__exit__(None, None, None)
+        assert table.delete(b"700")
 
 
 def test_wrong_arguments_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,7 +90,7 @@ def test_an_index_that_answers_imports_what_answers(tmp_path: Path) -> None:
     imported = set(json.loads(done.stderr.splitlines()[-1]))
     assert "sonicpy.index.engine" in imported
     assert sorted(imported & UNUSED) == []
-    assert len(imported) <= 346, len(imported)
+    assert len(imported) <= 348, len(imported)
     # A compiled pattern costs as much as a module. Each query looks for pairs of letters.
     assert json.loads(done.stdout) == ["sonicpy.index.search.accents._HAS_PAIR"]
 

@@ -6,10 +6,9 @@ from sonicpy._native.growing_record import GrowingRecord
 from sonicpy._native.lengths import Lengths
 from sonicpy._native.name_map import NameMap
 from sonicpy._native.object_record import ObjectRecord
-from sonicpy._native.objects import BufferedRow
-from sonicpy._native.recent_row import RecentRow
 from sonicpy._native.term_cache import TermCache
 from sonicpy._native.terms import Terms
+from sonicpy._native.waiting_rows import BufferedRow, RecentRow
 from sonicpy._native.word_notes import WordNotes
 
 _Rows = list[tuple[bytes, bytes]]

@@ -9,7 +9,7 @@ from sonicpy._native.word_source import WordSource
 BEGUN_MAX: int
 FAMILY_MAX: int
 FAMILIES_MAX: int
-JOINED_WORDS_MAX: int
+LISTED_WORDS_MAX: int
 BEGINNINGS_MAX: int
 
 class _Lexicons(Protocol):
@@ -29,7 +29,16 @@ class _Lexicons(Protocol):
     joined_words: int
     """An upper bound of the number of words in all values of `joined`."""
     begun: Any
-    """(bucket, typed word) -> (moment, words that begin with the typed one, pending words at that moment)."""
+    """(bucket, typed word) -> (moment, words that begin with the typed one, if they are few, pending words at that
+    moment)."""
+    long_begun: Any
+    """The same if they are many."""
+    long_begun_words: int
+    """An upper bound of the number of words in all values of `long_begun`."""
+    beginnings: Any
+    """(bucket, typed word) -> (serial of the reader's cache, the most frequent of many words that begin with it)."""
+    beginning_words: int
+    """An upper bound of the number of words in all values of `beginnings`."""
     recoveries: Callable[[], int]
 
     def pending(self, view: Any, state: Any, /) -> Any:

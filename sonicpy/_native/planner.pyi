@@ -54,8 +54,8 @@ class _Rarely(Protocol):
     def again(self, statistics: Any, clause: Clause, matching: Any, /, *, is_last: bool, may_correct: bool) -> None:
         """Add words for a word that leads to nothing else: with errors, unfinished, or in another form."""
 
-    def addresses(self, statistics: Any, clauses: list[Clause], terms: Terms, /) -> None:
-        """Complete the numbers at the end of a query to addresses and versions."""
+    def numbers(self, statistics: Any, clauses: list[Clause], terms: Terms, /) -> None:
+        """Complete the numbers at the end of a query to addresses, versions and long numbers."""
 
     def corrections(self, statistics: Any, last: Clause, word: bytes, taken: set[bytes], search: Any, /) -> None:
         """Add corrections of the last word of a query, and words that begin with a correction."""

@@ -7,7 +7,7 @@ from sonicpy._native.answer_cache import AnswerCache
 from sonicpy._native.ids import are_names
 from sonicpy._native.terms import PART, Terms
 from sonicpy.api.counted import Counted, counted
-from sonicpy.api.hits import Hits, plain_hits, with_facets
+from sonicpy.api.hits import Hits, with_facets
 from sonicpy.arguments import language_of, number_of, text_of
 from sonicpy.bucket_names import AnyBucket, one_or_several, only_one
 from sonicpy.errors import InvalidArgument
@@ -45,12 +45,10 @@ if TYPE_CHECKING:
     from sonicpy.index.engine import Engine
     from sonicpy.index.report.unanswered import Questions
     from sonicpy.index.search.matching import Matching
-    from sonicpy.index.search.newest_passing import newest_names
     from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
     from sonicpy.index.search.web_syntax import wanted_text
 else:
     condition_of = late("sonicpy.filters.grammar", "condition_of", __name__)
-    newest_names = late("sonicpy.index.search.newest_passing", "newest_names", __name__)
     wanted_text = late("sonicpy.index.search.web_syntax", "wanted_text", __name__)
     suggest_alphabetical = late("sonicpy.index.search.suggest", "suggest_alphabetical", __name__)
     suggest_likely = late("sonicpy.index.search.suggest", "suggest_likely", __name__)
@@ -170,13 +168,10 @@ class Answers(TextReader):
             check_names(collection, bucket)
         reading = self._reading(collection, bucket, buckets) if buckets else self._engine.read_words(collection, bucket)
         with reading as lexicon:
-            if search.filter is not None and type(lexicon) is Lexicon and asks_newest(search):
-                hits = plain_hits(newest_names(lexicon, self._config, search))
-            else:
-                terms, matching = self._terms_in(lexicon, search)
-                if lexicon is None:
-                    return Hits(total=0, whole=0) if search.total else Hits()
-                hits = query_hits(lexicon, terms, self._config, search, matching)
+            terms, matching = self._terms_in(lexicon, search)
+            if lexicon is None:
+                return Hits(total=0, whole=0) if search.total else Hits()
+            hits = query_hits(lexicon, terms, self._config, search, matching)
         if self.questions is not None and not hits:
             self._note_unanswered(search)
         return hits

@@ -44,7 +44,6 @@ from sonicpy.store.changing.mutations import (
     FlushCollection,
     FlushObject,
     PopTerms,
-    PushWith,
     RulesDiffer,
 )
 from sonicpy.store.changing.synonym_writer import ADD, REPLACE, TOO_MANY
@@ -118,9 +117,10 @@ class Changing:
                 lexer.note_language(terms, text, language_of(lang))
             try:
                 if fields or field is not None:
-                    named = () if field is None else self._field_of_push(field, terms)
-                    more = (*order_of(terms), *fields, *named)
-                    engine.push_with(PushWith(collection, bucket, oid, terms, more, lexer.rules))
+                    if field is not None or terms.piece is not None:
+                        named = () if field is None else self._field_of_push(field, terms)
+                        fields = (*order_of(terms), *fields, *named)
+                    engine.push_with(collection, bucket, oid, terms, fields, lexer.rules)
                 elif terms.piece is not None:
                     engine.push_with_order(collection, bucket, oid, terms, terms.piece, lexer.rules)
                 else:
@@ -280,7 +280,7 @@ class Changing:
 
         def push(rules: int) -> None:
             if more:
-                engine.push_with(PushWith(collection, bucket, oid, packed, more, rules))
+                engine.push_with(collection, bucket, oid, packed, more, rules)
             else:
                 engine.push(collection, bucket, oid, packed, rules)
 

@@ -28,6 +28,7 @@ from sonicpy.store.care.restore import drop_staged
 from sonicpy.store.changing.any_store import ENDED, AnyStore, ClosedStore, EndedStore
 from sonicpy.store.changing.mutations import (
     AnyPush,
+    Fields,
     FlushBucket,
     FlushCollection,
     FlushObject,
@@ -250,22 +251,22 @@ class Engine(TextEngine):
         with self.turn.hold():
             return self.store.have_digests(collection, bucket, asked)
 
-    def push_with(self, push: PushWith) -> None:
+    def push_with(self, collection: str, bucket: str, oid: str, terms: Terms, fields: Fields, rules: int) -> None:
         """Carry out a PUSH of terms and other fields, as `push` does.
 
         Raises:
             RulesDiffer: as `push`.
             InvalidArgument: the bucket does not take a field; nothing was changed.
         """
-        collection, bucket, oid, terms, fields, rules = push
         with self.turn.hold():  # as `changing`, which would be one call more
             if self._late is not None and self._late.is_idle:
                 self._late.begin()
-            is_short = is_vector(fields)
-            if not is_short or not self.store.push_with_vector(collection, bucket, oid, terms, fields[0][1], rules):
+            if not (is_vector(fields) and self.store.push_with_vector(collection, bucket, oid, terms, fields, rules)):
+                push = PushWith(collection, bucket, oid, terms, fields, rules)
                 check_columns(self.read, (push,))
                 self.store.apply(push)
-            self._finish_change()
+            if not self._is_alone:
+                self._finish_change()
 
     def push_with_order(self, collection: str, bucket: str, oid: str, terms: Terms, order: bytes, rules: int) -> None:
         """Carry out a PUSH of terms, and of their order, as `push` does."""

@@ -5,11 +5,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sonicpy.arguments import nothing_behind, number_of, text_of
 from sonicpy.ids import ObjectName, check_collection, check_names
-from sonicpy.store.views import name_pages
+from sonicpy.late import late
 from sonicpy.store.views.bucket_reader import BucketReader, find_object
 
 if TYPE_CHECKING:
     from sonicpy.index.engine import Engine
+    from sonicpy.store.views.name_pages import buckets_after, collections_after, objects_from
+else:
+    buckets_after = late("sonicpy.store.views.name_pages", "buckets_after", __name__)
+    collections_after = late("sonicpy.store.views.name_pages", "collections_after", __name__)
+    objects_from = late("sonicpy.store.views.name_pages", "objects_from", __name__)
 
 NAMES_AT_ONCE = 1_000
 """The most names that one read of the store returns: less than a millisecond."""
@@ -114,13 +119,13 @@ class Listing:
         if after is not None:
             check_collection(after)
         with self._engine.read() as view:
-            return name_pages.collections_after(view, after, limit)
+            return collections_after(view, after, limit)
 
     def buckets_after(self, collection: str, after: str | None, limit: int) -> list[str]:
         """Return at most `limit` names of buckets after a name, in byte order."""
         check_names(collection, collection if after is None else after)
         with self._engine.read() as view:
-            return name_pages.buckets_after(view, collection, after, limit)
+            return buckets_after(view, collection, after, limit)
 
     def objects_from(self, collection: str, bucket: str, position: int, *, prefix: str, limit: int) -> ObjectPage:
         """Return at most `limit` names of objects that begin with `prefix`, from a position on; few or none if many
@@ -131,7 +136,7 @@ class Listing:
             state = view.bucket(collection, bucket)
             if state is None:
                 return ObjectPage([], None)
-            return ObjectPage(*name_pages.objects_from(view, state, position, start, limit, ROWS_EXAMINED))
+            return ObjectPage(*objects_from(view, state, position, start, limit, ROWS_EXAMINED))
 
     def words_of_objects(
         self, collection: str, bucket: str, objects: Sequence[str], limit: int = WORDS_OF_OBJECT

@@ -13,7 +13,7 @@ from sonicpy.index.texts import TextReader, check_scope
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.rules import FIRST
 from sonicpy.search import Search
-from sonicpy.store.changing.mutations import Mutation, PushWith, UpsertTerms, pack_mutation, pack_push
+from sonicpy.store.changing.mutations import Fields, Mutation, UpsertTerms, pack_mutation, pack_push, pack_push_with
 
 if TYPE_CHECKING:
     from sonicpy.config import Config
@@ -47,10 +47,10 @@ class RecorderEngine(TextEngine):
         self._check_rules(oid, rules)
         self._keep(pack_push(collection, bucket, oid, terms, rules))
 
-    def push_with(self, push: PushWith) -> None:
+    def push_with(self, collection: str, bucket: str, oid: str, terms: Terms, fields: Fields, rules: int) -> None:
         """Keep the record of a PUSH with other fields. Raises as `push`."""
-        self._check_rules(push.oid, push.rules)
-        self._keep(pack_mutation(push))
+        self._check_rules(oid, rules)
+        self._keep(pack_push_with(collection, bucket, oid, terms, fields, rules))
 
     def has_digest(self, collection: str, bucket: str, oid: str, digest: bytes) -> bool:
         """Return False: the replicas compare the digests."""

@@ -225,11 +225,27 @@ class SpreadParts(Answers):
             part = self._found(lexicon, plan, limit, filter, total=total)
             return part.rows(), part.total
 
-    def spread_boosted(
-        self, collection: str, bucket: str, plan: Sequence[Any], limit: int, total: bool, filter: str | None, boost: str
+    def spread_aged(
+        self,
+        collection: str,
+        bucket: str,
+        plan: Sequence[Any],
+        limit: int,
+        total: bool,
+        filter: str | None,
+        boost: str,
+        highest: int | None,
     ) -> tuple[list[NamedObject], int | None]:
-        """Return the best objects by score times factor, as `spread_find` does."""
-        return self.spread_aged(collection, bucket, plan, limit, total, filter, boost, None)
+        """Return the best objects by score times factor, as `spread_find` does.
+
+        Args:
+            highest: the highest value of all parts, to which the boost compares others; None: it compares with none.
+        """
+        with self._engine.read_words(collection, bucket) as lexicon:
+            if lexicon is None:
+                return [], 0 if total else None
+            found = self._boosted(lexicon, plan, limit, filter, boost, highest, total=total)
+            return found.rows(), found.total
 
     def _boosted(
         self,
@@ -252,24 +268,6 @@ class SpreadParts(Answers):
         """Return the highest value of this part under the name that BOOST gives; None: there is none."""
         with self._engine.read_words(collection, bucket) as lexicon:
             return None if lexicon is None else highest_of([lexicon.reader], parse_boost(boost))
-
-    def spread_aged(
-        self,
-        collection: str,
-        bucket: str,
-        plan: Sequence[Any],
-        limit: int,
-        total: bool,
-        filter: str | None,
-        boost: str,
-        highest: int | None,
-    ) -> tuple[list[NamedObject], int | None]:
-        """Return the result of `spread_boosted`, with ages counted back from the highest value of all parts."""
-        with self._engine.read_words(collection, bucket) as lexicon:
-            if lexicon is None:
-                return [], 0 if total else None
-            found = self._boosted(lexicon, plan, limit, filter, boost, highest, total=total)
-            return found.rows(), found.total
 
     def spread_sorted(
         self, search: Sequence[Any], plan: Sequence[Any] | None, behind: Sequence[Any] | None

@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING
 from sonicpy._native.digest import digest_of, normal_text
 from sonicpy.arguments import language_of, not_unicode, text_of
 from sonicpy.ids import ObjectName, check_names, object_name
+from sonicpy.late import late
 from sonicpy.rules import NEWEST
 from sonicpy.store.rows.digests import NO_DIGEST
-from sonicpy.store.views import name_pages
 from sonicpy.store.views.bucket_reader import find_object
 
 if TYPE_CHECKING:
     from sonicpy.index.engine import Engine
+    from sonicpy.store.views.name_pages import numbered_from
     from sonicpy.store.views.view import View
+else:
+    numbered_from = late("sonicpy.store.views.name_pages", "numbered_from", __name__)
 
 OBJECTS_AT_ONCE = 1_024
 """The most objects whose digests one read of the store returns: about a millisecond."""
@@ -69,7 +72,7 @@ class TextDigests:
                 state = view.bucket(collection, bucket)
                 if state is None:
                     return
-                page, position = name_pages.numbered_from(view, state, position, OBJECTS_AT_ONCE)
+                page, position = numbered_from(view, state, position, OBJECTS_AT_ONCE)
                 found = [(oid, _known(view, state.bucket, iid)) for iid, oid in page]
             yield from found
 

@@ -10,7 +10,7 @@ from sonicpy._native.terms import Terms
 from sonicpy.ids import ObjectName, check_names, object_name
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.lexer.segmenters import CHINESE
-from sonicpy.store.changing.mutations import Mutation, PushWith, RulesDiffer, UpsertTerms
+from sonicpy.store.changing.mutations import Fields, Mutation, RulesDiffer, UpsertTerms
 from sonicpy.store.fields.all_fields import ORDER as WORD_ORDER
 from sonicpy.store.rows.meta import ANALYZER, BY_ASSOCIATION, BY_OBJECT, ORDER
 
@@ -109,8 +109,8 @@ class TextEngine(ABC):
         return [self.has_digest(collection, bucket, oid, digest) for oid, digest in asked]
 
     @abstractmethod
-    def push_with(self, push: PushWith) -> None:
-        """Take a PUSH of terms and other fields, as one change.
+    def push_with(self, collection: str, bucket: str, oid: str, terms: Terms, fields: Fields, rules: int) -> None:
+        """Take a PUSH of terms and other fields, as one change; `fields` as in PushWith.
 
         Raises:
             RulesDiffer: as `push`.
@@ -119,7 +119,7 @@ class TextEngine(ABC):
 
     def push_with_order(self, collection: str, bucket: str, oid: str, terms: Terms, order: bytes, rules: int) -> None:
         """Take a PUSH of terms with their order, in the bytes of records of the log; see `push_with`."""
-        self.push_with(PushWith(collection, bucket, oid, terms, ((WORD_ORDER.id, order),), rules))
+        self.push_with(collection, bucket, oid, terms, ((WORD_ORDER.id, order),), rules)
 
     def upsert(
         self, collection: str, bucket: str, oid: str, terms: Terms, rules: int, fields: tuple[tuple[int, bytes], ...]

@@ -149,7 +149,7 @@ class StoreReader:
     def is_worked_here(self) -> bool:
         """Whether the calling thread is one of the store's own, which must not close the store: it would wait for
         itself."""
-        return False
+        return self._environment.transactions.is_worked_here
 
     @property
     def is_closed(self) -> bool:

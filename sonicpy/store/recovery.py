@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sonicpy._native.held import Held
 from sonicpy._native.readers import OpenTransactions
+from sonicpy._native.turn import Turn
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.files import Access
 from sonicpy.late import late
@@ -82,6 +83,7 @@ class RecoveringStore(StoreReader):
         self._open_cache: OpenCache | None = None  # what was read of the open transaction
         self._transactions: OpenTransactions[Transaction]  # once the tables are all there
         self._owner: int  # the thread of the open transaction
+        self._turn: Turn | None
         self._write_cache = WriteCache()
         self._snapshot_cache = self._fresh_cache()
         self._board: ChangeBoard | None = None
@@ -282,7 +284,9 @@ class RecoveringStore(StoreReader):
         """Begin a write transaction, and return its view."""
         self._transactions.abort()  # one of which an exception kept us from making a view
         self._owner = threading.get_ident()
-        view = WriteView(self._environment.begin(write=True), self._write_cache, self._owner)
+        is_batch = self._turn is not None and self._turn.batches  # which may end on another thread
+        transaction = self._environment.begin(self._turn if is_batch else None)
+        view = WriteView(transaction, self._write_cache, self._owner)
         self.view = view
         return view
 

@@ -8,7 +8,6 @@ While another thread is in a batch, or makes a long change, reads show the last 
 that.
 """
 
-import threading
 from functools import partial
 from math import inf
 from typing import Final
@@ -59,9 +58,7 @@ class SharedStore(Store):
     @property
     def is_worked_here(self) -> bool:
         """Whether the calling thread is one of the store's own."""
-        worker = self._transactions.worker
-        assert worker is not None
-        return worker.thread == threading.get_ident() or self.late.is_here or self._background.is_here
+        return super().is_worked_here or self.late.is_here or self._background.is_here
 
     def _take_turns(self, turn: Turn | None) -> None:
         assert turn is not None

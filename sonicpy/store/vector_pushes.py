@@ -9,6 +9,7 @@ from sonicpy.errors import StoreError
 from sonicpy.late import late
 from sonicpy.rules import FIRST
 from sonicpy.store.changing.mutations import (
+    Fields,
     FlushObject,
     PushTerms,
     PushWith,
@@ -17,7 +18,7 @@ from sonicpy.store.changing.mutations import (
     pack_upsert,
 )
 from sonicpy.store.disk.log import RECORD_MAX_BYTES
-from sonicpy.store.fields.all_fields import DIGESTS, ORDER, VECTORS
+from sonicpy.store.fields.all_fields import DIGESTS, ORDER
 from sonicpy.store.refused_changes import Refusals
 
 if TYPE_CHECKING:
@@ -45,21 +46,20 @@ class VectorPushes(RecoveringStore):
         def apply(self, mutation: Mutation, *, in_steps: bool = False) -> int: ...
 
     def push_with_vector(
-        self, collection: str, bucket: str, oid: str, terms: Terms, vector: bytes, rules: int = FIRST
+        self, collection: str, bucket: str, oid: str, terms: Terms, fields: Fields, rules: int = FIRST
     ) -> bool:
-        """Carry out a PUSH with one vector as `push` does; return False if nothing was done and `apply` is needed.
-
-        Args:
-            vector: the vector, packed by `pack_vectors`.
+        """Carry out a PUSH whose only field is a vector as `push` does; return False if nothing was done and `apply` is
+        needed.
 
         Raises:
             StoreError: the change was not carried out; all changes before it were.
         """
         writer = self._ready_writer(collection, bucket, rules)
-        if writer is None or writer.vectors.of(vector) is None:
+        packed = fields[0][1]
+        if writer is None or (slot := writer.vectors.of(packed)) is None:
             return False
-        record = pack_push_with(collection, bucket, oid, terms, ((VECTORS.id, vector),), rules)
-        change = (oid, terms, vector)
+        record = pack_push_with(collection, bucket, oid, terms, fields, rules)
+        change = (oid, terms, slot, packed)
         return bool(self._short(writer, writer.push_with_vector, change, (collection, bucket), record, terms.languages))
 
     def upsert(self, collection: str, bucket: str, oid: str, terms: Terms, digest: bytes, rules: int = FIRST) -> bool:

@@ -12,9 +12,18 @@ from typing import Protocol
 
 from sonicpy.lexer.sonic_language import SonicGuesser
 from sonicpy.lexer.stopwords import StopWords
-from tests.differential.held import Held, text_of, with_words, words_of
+from tests.differential.held import NO_STEMS, Held, text_of, with_words, words_of
 from tests.differential.judge import Difference
-from tests.differential.scenario import CONSOLIDATE, LIMITED_PROFILE, SEARCH, TEXT, TOGETHER, Scenario, Step
+from tests.differential.scenario import (
+    CONSOLIDATE,
+    LIMITED_PROFILE,
+    SEARCH,
+    STEMMING_PROFILE,
+    TEXT,
+    TOGETHER,
+    Scenario,
+    Step,
+)
 
 Rule = Callable[[Scenario, Difference], Scenario | None]
 """Returns the scenario without the cause of the difference; None: the rule is not about this difference."""
@@ -33,6 +42,7 @@ CERTAIN = ("short", "script")
 """The kinds of evidence that decide the language of a text without stop words and statistics of letters; see
 `SonicGuesser.explain`.
 """
+NO_LANG = b"LANG(none)"
 LINE_BREAK = "\\n"
 """A line break in a text on the channel."""
 GUESSER = SonicGuesser(StopWords())
@@ -50,7 +60,21 @@ def guessed_language(scenario: Scenario, difference: Difference) -> Scenario | N
 
     The difference disappears if the lines of such texts name the language that sonicpy guesses.
     """
-    return rewritten(scenario, difference, uncertain_language)
+    is_stemming = scenario.profile == STEMMING_PROFILE
+    return rewritten(scenario, difference, stemmed_language if is_stemming else uncertain_language)
+
+
+def stemmed_language(line: re.Match[bytes]) -> bytes:
+    """Return a line as `uncertain_language` does, also if it has LANG(none), with which both servers stem words by the
+    guess.
+    """
+    text = text_of(line)
+    if line["command"] not in (b"PUSH", b"QUERY") or GUESSER.explain(text)[1] in CERTAIN:
+        return line[0]
+    named = f"LANG({GUESSER.guess(text) or NO_STEMS})".encode()
+    if b"LANG" not in line["meta"]:
+        return line[0] + b" " + named
+    return line[0].removesuffix(line["meta"]) + line["meta"].replace(NO_LANG, named)
 
 
 def uncertain_language(line: re.Match[bytes]) -> bytes:
@@ -66,8 +90,8 @@ def named_language(line: re.Match[bytes]) -> bytes:
 
 
 def popped_every_way(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Sonic's POP removes the words of its text without a language; that of sonicpy removes those of its text in any
-    language.
+    """Sonic's POP removes the words of its text without a language, with stems those of the language that it guesses;
+    that of sonicpy removes those of its text in any language.
     """
     line = TEXT.match(difference.step.line)
     counts = [COUNTED.fullmatch(answer) for answer in (difference.sonic, difference.ours)]
@@ -76,7 +100,12 @@ def popped_every_way(scenario: Scenario, difference: Difference) -> Scenario | N
     held = Held(scenario.profile)
     for step in scenario.steps[: difference.at]:
         held.take(step)
-    if [int(count[1]) for count in counts if count is not None] != [len(words) for words in held.popped(line)]:
+    theirs, ours = [int(count[1]) for count in counts if count is not None]
+    by_sonic, by_us = held.popped(line)
+    likely = [by_sonic]
+    if scenario.profile == STEMMING_PROFILE and GUESSER.explain(text_of(line))[1] not in CERTAIN:
+        likely += held.popped_if(line)
+    if ours != len(by_us) or theirs not in map(len, likely) or theirs == ours:
         return None
     return without_step(scenario, difference.at)
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from functools import cache
 
 from sonicpy.config import Config
+from sonicpy.lexer.languages import LANGUAGES
 from sonicpy.lexer.lexer import Lexer
 from tests.differential.scenario import INGEST, PROFILES, TEXT, TOGETHER, Step
 
@@ -14,8 +15,12 @@ ESCAPED = re.compile(r"\\([n\"])")
 WHITE_SPACE = re.compile(r"\s+")
 """White space, which the server reads as one blank."""
 NO_LANGUAGE = b" LANG(none)"
+NO_STEMS = "tha"
+"""A language in which neither server stems a word."""
 ACCEPTED = re.compile(rb"\s*(LANG\((none|(?!xxx)\w{3})\)\s*)*")
 """The arguments that may follow the text of a PUSH; a line with other arguments is refused."""
+
+KEEP_STOP_WORDS = 'stopwords.mode = "weigh"'
 
 FLUSHES = {b"FLUSHC": 1, b"FLUSHB": 2, b"FLUSHO": 3}
 """Command -> its number of names."""
@@ -24,9 +29,9 @@ Words = dict[tuple[bytes, bytes], set[bytes]]
 
 
 @cache
-def lexer_of(profile: str) -> Lexer:
-    """Return the lexer of compat mode."""
-    lines = ['server.compat = "sonic"', *(f"{key} = {value}" for key, value in PROFILES[profile].items())]
+def lexer_of(profile: str, *more: str) -> Lexer:
+    """Return the lexer of compat mode, with more lines of settings."""
+    lines = ['server.compat = "sonic"', *more, *(f"{key} = {value}" for key, value in PROFILES[profile].items())]
     config = Config.model_validate(tomllib.loads("\n".join(lines)))
     return Lexer(config.normalization, config.tokenization, config.stopwords, compat=True)
 
@@ -87,6 +92,14 @@ class Held:
         names = line["head"].split()
         held = self._words[names[2], names[3]]
         return held & set(lexer.lex_plain(text).words), held & set(lexer.lex_every_way(text))
+
+    def popped_if(self, line: re.Match[bytes]) -> list[set[bytes]]:
+        """Return the words that Sonic's POP removes from the object, for each language whose stems it may take."""
+        lexer, text = lexer_of(self._profile, KEEP_STOP_WORDS), text_of(line)
+        names = line["head"].split()
+        held = self._words[names[2], names[3]]
+        stemmed = [language.code for language in LANGUAGES if language.stemmer]
+        return [held & set(lexer.lex(text, code).words) for code in (*stemmed, NO_STEMS)]
 
     def words(self, bucket: bytes, oid: bytes) -> set[bytes]:
         """Return the words that an object holds."""

@@ -31,6 +31,7 @@ LIMITED_PROFILE = "small graph"
 """The configuration of scenarios with one bucket, because Sonic counts the words of all graphs that it builds at once,
 in random order.
 """
+STEMMING_PROFILE = "stemming"
 WRITERS_PROFILE = "no expansions"
 """The configuration of scenarios with concurrent writers, because the result of an expansion depends on the order of
 writers, in Sonic, too.

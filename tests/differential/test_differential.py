@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.differential.__main__ import UNEXPLAINED, search
-from tests.differential.deliberate import DELIBERATE, explained, without_lone_marks
+from tests.differential.deliberate import DELIBERATE, explained, stemmed_language, without_lone_marks
 from tests.differential.held import text_of
 from tests.differential.judge import Difference, Judge
 from tests.differential.scenario import (
@@ -19,6 +19,7 @@ from tests.differential.scenario import (
     LIMITED_PROFILE,
     PROFILES,
     RESTART,
+    STEMMING_PROFILE,
     TEXT,
     TOGETHER,
     Scenario,
@@ -113,6 +114,33 @@ def test_a_rule_excuses_what_goes_with_its_cause() -> None:
     assert row_of(certain, lambda line: b"LANG" not in line, b"RESULT 1\r\n", b"RESULT 2\r\n") is None
 
 
+@pytest.mark.parametrize(
+    ("profile", "meta", "is_meant"),
+    [
+        ("stemming", b" LANG(none)", True),
+        ("stemming", b"", True),
+        ("stemming", b" LANG(eng)", False),
+        ("default", b" LANG(none)", False),
+    ],
+)
+def test_words_are_stemmed_by_a_guess_without_a_language(profile: str, meta: bytes, is_meant: bool) -> None:
+    stored = Step("ingest 1", b'PUSH {c} b o "foo_bar-baz SNAKE_CASE FOO_BAR-BAZ"' + meta)
+    counts = (b"RESULT 2\r\n", b"RESULT 3\r\n")
+
+    def guesses(played: Scenario) -> bool:
+        return re.search(rb"LANG\((?!none)", played.steps[0].line) is None or meta == b" LANG(eng)"
+
+    row = explained_if(Scenario(1, profile, (stored, COUNT)), guesses, *counts)
+    assert row == ("the language of a few texts" if is_meant else None)
+
+
+def test_no_other_argument_changes_where_a_language_is_named() -> None:
+    line = TEXT.match(b'QUERY {c} b "foo_bar-baz SNAKE_CASE FOO_BAR-BAZ" LIMIT(1) LANG(none) OFFSET(1)')
+    assert line is not None
+    named = stemmed_language(line)
+    assert re.fullmatch(rb'QUERY {c} b "[^"]+" LIMIT\(1\) LANG\(\w{3}\) OFFSET\(1\)', named), named
+
+
 POP_CHINESE = Step("ingest 1", 'POP {c} b o "\u4eca\u5929\u5929\u6c14"'.encode())
 STORED_CHINESE = 'PUSH {c} b o "\u4eca\u5929\u5929\u6c14 \u5929" LANG(cmn)'.encode()
 
@@ -138,6 +166,16 @@ def test_pop_removes_as_many_as_the_rule_says(sonic: int, ours: int, is_meant: b
     scenario = Scenario(1, "default", (Step("ingest 1", STORED_CHINESE), POP_CHINESE))
     counts = (b"RESULT %d\r\n" % sonic, b"RESULT %d\r\n" % ours)
     row = explained_if(scenario, lambda played: POP_CHINESE in played.steps, *counts)
+    assert row == ("POP removes the words of a text whatever its language was" if is_meant else None)
+
+
+@pytest.mark.parametrize(("sonic", "is_meant"), [(0, True), (1, True), (2, False)])
+def test_pop_may_stem_by_another_guess(sonic: int, is_meant: bool) -> None:
+    """No language has exactly two of the stems of the text."""
+    stored = Step("ingest 1", b'PUSH {c} b o "run engin wonder" LANG(tha)')
+    popped = Step("ingest 1", b'POP {c} b o "running engines wonderful"')
+    scenario = Scenario(1, STEMMING_PROFILE, (stored, popped))
+    row = explained_if(scenario, lambda played: popped in played.steps, b"RESULT %d\r\n" % sonic, b"RESULT 3\r\n")
     assert row == ("POP removes the words of a text whatever its language was" if is_meant else None)
 
 

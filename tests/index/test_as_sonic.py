@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sonicpy import Index
+from sonicpy.lexer.sonic_language import has_whatlang
 from tests.index.shorthand import B, C, found, open_index, push
 
 COMPAT = {"server__compat": "sonic"}
@@ -72,6 +73,18 @@ def test_no_language_only_keeps_stop_words(tmp_path: Path) -> None:
     with opened(tmp_path, **STEMMING) as index:
         push(index, "o", "running cats were swimming together in houses", "none")
         assert words(index) == "cat hous in run swim togeth were".split()
+
+
+@pytest.mark.skipif(not has_whatlang(), reason="needs the extra [compat]")
+def test_no_language_stems_by_the_guess_of_the_detector(tmp_path: Path) -> None:
+    with opened(tmp_path, **STEMMING) as index:
+        push(
+            index,
+            "o",
+            "\u0928\u092e foo_bar-baz. SNAKE_CASE \u041c\u0418\u0420, FOO_BAR-BAZ \u041c\u0438\u0440",
+            "none",
+        )
+        assert "foo_b" in words(index), "in Norwegian; English leaves foo_bar"
 
 
 def test_special_words_are_stemmed_and_keep_their_case(tmp_path: Path) -> None:

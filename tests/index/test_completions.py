@@ -5,6 +5,7 @@ word.
 import random
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -150,6 +151,19 @@ def test_compat_mode_has_none() -> None:
         assert index.config.search.complete is False
 
 
+OPTIONS: list[Any] = [
+    {},
+    {},
+    {},
+    {"match": "all"},
+    {"match": "any"},
+    {"fuzzy": 0},
+    {"fuzzy": 1},
+    {"fuzzy": 2, "match": "all"},
+    {"syntax": "web", "fuzzy": 1},
+]
+
+
 def texts_of(chance: random.Random) -> list[str]:
     return [" ".join("".join(chance.choices("abé", k=chance.randint(1, 6))) for _ in range(3)) for _ in range(40)]
 
@@ -163,13 +177,14 @@ def test_pages_are_slices_of_one_answer(tmp_path: Path, ranking: str, seed: int)
         bucket = pushed(index, *texts_of(chance))
         for _ in range(25):
             text = " ".join(chance.choice(texts_of(chance)).split()[: chance.randint(1, 3)])
-            whole = index.query(C, bucket, text, limit=1000, total=True)
+            options = chance.choice(OPTIONS)
+            whole = index.query(C, bucket, text, limit=1000, total=True, **options)
             assert whole.total == len(whole)
             for limit, offset in ((1, 0), (3, 0), (10, 0), (4, 7), (100, 0)):
-                page = index.query(C, bucket, text, limit=limit, offset=offset)
-                assert page == whole[offset : offset + limit].objects, text
-                assert page.scores == whole[offset : offset + limit].scores, text
-            explained = index.explain(C, bucket, text, limit=1000)
+                page = index.query(C, bucket, text, limit=limit, offset=offset, **options)
+                assert page == whole[offset : offset + limit].objects, (text, options)
+                assert page.scores == whole[offset : offset + limit].scores, (text, options)
+            explained = index.explain(C, bucket, text, limit=1000, **options)
             assert [hit.object for hit in explained.hits] == whole.objects
             scores: list[float | None] = [*whole.scores] if whole.scores else [None] * len(whole)
             for hit, score in zip(explained.hits, scores, strict=True):
@@ -208,3 +223,21 @@ def test_one_last_character_is_a_beginning_before_it_is_a_word(query: str, first
     places = {name: place for place, name in enumerate(names)}
     if query != "b avery":  # there the letter is not the last word: it is whole
         assert max(places[f"avery:{i}"] for i in range(20)) < min(places.get(f"alone:{i}", 100) for i in range(3))
+
+
+@pytest.mark.parametrize("words", [60, 70, 2_300])
+def test_many_words_that_begin_so_are_found_after_changes(index: Index, words: int) -> None:
+    texts = {str(number): f"p{number}x p{number % 9}y" for number in range(words)}
+    bucket = pushed(index, *texts.values())
+    for name, text in [("0", ""), ("new", "pnew p1y"), ("7", ""), ("newer", "pnewer p2y p2x"), ("new", "pn")]:
+        texts[name] = f"{texts.get(name, '')} {text}".strip() if text else ""
+        if text:
+            index.push(C, bucket, name, text, "none")
+        else:
+            index.flush(C, bucket, name)
+        copied = f"b{next(buckets)}"
+        index.push_many(
+            ((name, text) for name, text in texts.items() if text), collection=C, bucket=copied, lang="none"
+        )
+        for typed in ("p", "p1", "pn"):
+            assert sorted(ask(index, bucket, typed)) == sorted(ask(index, copied, typed))

@@ -381,7 +381,7 @@ def change(folder: Path, work: Callable[[Transaction], None]) -> None:
     """Change rows of a closed store."""
     environment = Environment(folder, 1 << 30, sync=False)
     try:
-        transaction = environment.begin(write=True)
+        transaction = environment.begin()
         work(transaction)
         environment.commit(transaction)
     finally:

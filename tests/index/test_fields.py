@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import sonicpy
 from sonicpy.errors import InvalidArgument
+from sonicpy.lexer.lexer import Lexer
 from tests.support.examples import examples
 
 WORDS = [*(f"wort{letter}" for letter in "abcdefgh"), "Java", "tools", "été"]
@@ -230,6 +231,21 @@ def test_signs_and_fields_mix(index: sonicpy.Index) -> None:
             and not any(word in texts[field] for field, word in refused)
         }
         assert set(index.query(*SCOPE, text, syntax="web", match="all", limit=100)) == expected, text
+
+
+def test_no_part_of_a_text_is_lexed_twice(index: sonicpy.Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    index.push(*SCOPE, "o1", "java tools", field="title")
+    lexed: list[str] = []
+    lex_query = Lexer.lex_query
+
+    def counting(lexer: Lexer, text: str, lang: str | None) -> Any:
+        lexed.append(text)
+        return lex_query(lexer, text, lang)
+
+    monkeypatch.setattr(Lexer, "lex_query", counting)
+    text = "title:java OR title:rust title:tools -title:other"
+    assert index.query(*SCOPE, text, syntax="web").objects == ["o1"]
+    assert sorted(lexed) == ["", "java", "java rust tools ", "rust", "tools"]
 
 
 def test_a_bucket_has_eight_names(index: sonicpy.Index) -> None:

@@ -4,14 +4,18 @@ import random
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from sonicpy import Index
+from sonicpy.index.engine import BATCH_COMMIT
 from tests.index.shorthand import B, C, contents, open_index
 from tests.support.examples import examples
+from tests.support.patience import WAIT_S
 
 THREADS = 8
 CHANGES = examples(500)
@@ -128,3 +132,38 @@ def test_another_thread_writes_after_graphs_were_built(tmp_path: Path) -> None:
         index.push("c", "b", "last", "word")
         assert failed == []
         assert index.count_objects("c", "b") == 6_002
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("count", [1, BATCH_COMMIT + 1])
+def test_a_batch_ends_on_another_thread(tmp_path: Path, late: bool, count: int) -> None:
+    """A generator that is freed elsewhere ends its block there, as a dependency of a web framework does."""
+
+    def begin(word: str) -> AbstractContextManager[Index]:
+        batch = index.batch()
+        batch.__enter__()
+        for number in range(count):
+            index.push(C, B, f"{word}{number}", word)
+        return batch
+
+    def objects(word: str) -> int:
+        return len(index.query(C, B, word, limit=count + 9))
+
+    with (
+        ThreadPoolExecutor(1) as first,
+        ThreadPoolExecutor(1) as other,
+        open_index(tmp_path, commits_late=late) as index,
+    ):
+        for end, word in enumerate(["anker", "birne"]):
+            batch = first.submit(begin, word).result(WAIT_S)
+            error = KeyError() if end else None  # after which the changes are committed, too
+            other.submit(batch.__exit__, type(error), error, None).result(WAIT_S)
+            for pool in (first, other):
+                assert pool.submit(objects, word).result(WAIT_S) == objects(word) == count
+                pool.submit(index.push, C, B, f"after-{word}", "dampf").result(WAIT_S)
+        first.submit(begin, "eiche").result(WAIT_S)  # the batch is freed here
+        other.submit(index.push, C, B, "last", "dampf").result(WAIT_S)
+        found = contents(index)
+        assert objects("dampf") == 3
+    with open_index(tmp_path) as index:
+        assert contents(index) == found

@@ -13,7 +13,7 @@ class NativeMutant:
     """One wrong change of a module.
 
     Attributes:
-        module: the name of the module.
+        module: the name of the module; of a file that it includes, its name with the suffix .pxd.
         before: a piece of code that occurs in the file once.
         tests: the tests that judge the mutant.
         seconds: the approximate time of these tests in seconds.
@@ -28,7 +28,7 @@ class NativeMutant:
     @property
     def path(self) -> str:
         """The path of the file, from the root of the checkout."""
-        return f"{NATIVE_FOLDER}/{self.module}.pyx"
+        return f"{NATIVE_FOLDER}/{self.module if self.module.endswith('.pxd') else f'{self.module}.pyx'}"
 
 
 LOG = ("tests/native/test_records.py", "tests/store/test_log.py")
@@ -91,7 +91,7 @@ NATIVE = (
         CACHE,
     ),
     NativeMutant(
-        "term_cache",
+        "cached_rows.pxd",
         "    return last is None or compare(entry, as_bytes(last), PyBytes_GET_SIZE(last)) <= 0",
         "    return last is None or compare(entry, as_bytes(last), PyBytes_GET_SIZE(last)) < 0",
         CACHE,

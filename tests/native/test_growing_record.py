@@ -1,13 +1,16 @@
 """A record that grows equals a dict of its terms, and its bytes are those of a plain record."""
 
 import random
+from collections.abc import Callable
 
 import pytest
 
+from sonicpy._native.dense_records import dense_row
 from sonicpy._native.growing_record import GrowingRecord
 from sonicpy._native.object_record import ObjectRecord
-from sonicpy._native.objects import BufferedRow, oid_at, record_at
+from sonicpy._native.objects import RecordRow, oid_at, record_at
 from sonicpy._native.varint import DamagedBytes
+from sonicpy._native.waiting_rows import BufferedRow
 
 Term = tuple[int, int, bool, int]
 FEW = 255
@@ -75,15 +78,16 @@ def test_damaged_bytes_are_refused(size: int) -> None:
         GrowingRecord.of(whole + b"\0")
 
 
-def test_a_row_has_the_terms_of_its_growing_records() -> None:
-    row = BufferedRow(b"")
+@pytest.mark.parametrize("form", [bytes, dense_row], ids=["plain", "dense"])
+def test_a_row_has_the_terms_of_its_growing_records(form: Callable[[bytes], bytes]) -> None:
     terms = made(random.Random(2), 300, 900, False)
     others = {place: ObjectRecord.of(b"o%d" % place, [(place, 1, False, 0)]).pack() for place in (1, 9)}
-    for place, other in others.items():
-        row.put(place, other)
-    row.put(4, ObjectRecord.of(b"large", list(terms.values())).pack())
+    plain = RecordRow(b"")
+    plain.put(1, others[1])
+    plain.put(4, ObjectRecord.of(b"large", list(terms.values())).pack())
+    row = BufferedRow(7, form(plain.put(9, others[9])), dense=True)
+    assert (row.number, len(row), row.is_changed) == (7, 3, False)
     record = growing(b"large", terms, False)
-    row.is_changed = False
     row.grow(4, record)
     assert row.is_changed
     record.add([(1_000, 3, False, 0)])
@@ -93,8 +97,7 @@ def test_a_row_has_the_terms_of_its_growing_records() -> None:
     assert [oid_at(row.names, place) for place in (0, 1, 4, 9)] == [None, b"o1", b"large", b"o9"]
     assert row.record(1) == others[1]
     assert row.record(4) == expected
-    assert row.packed == BufferedRow(row.packed).packed
-    assert [record_at(row.packed, place) for place in (1, 4, 9)] == [others[1], expected, others[9]]
+    assert RecordRow(row.packed).records() == [(1, others[1]), (4, expected), (9, others[9])]
     assert row.growing(4) is record
     row.put(4, others[1])
     record.add([(1_001, 3, False, 0)])
@@ -102,3 +105,37 @@ def test_a_row_has_the_terms_of_its_growing_records() -> None:
     row.grow(4, record)
     row.drop(4)
     assert (row.growing(4), record_at(row.packed, 4)) == (None, None)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_row_changes_as_one_that_was_read(seed: int) -> None:
+    """Replaced and removed records leave a dense row dense; a new one, or one of another object, makes it plain."""
+    random_ = random.Random(seed)
+    plain = RecordRow(b"")
+    for place in random_.sample(range(16), random_.randint(1, 16)):
+        plain.put(place, some_record(random_, b"o%d" % place))
+    dense = dense_row(plain.put(3, some_record(random_, b"o3")))
+    plain, row = RecordRow(dense), BufferedRow(0, dense, dense=True)
+    is_dense = True
+    for _ in range(30):
+        place = random_.randrange(16)
+        held = dict(plain.oids())
+        if random_.random() < 0.3:
+            is_dense &= place in held
+            expected, changed = plain.drop(place), row.drop(place)
+        else:
+            oid = random_.choice([b"o%d" % place] * 5 + [b"new"])
+            is_dense &= held.get(place) == oid
+            record = some_record(random_, oid)
+            expected, changed = plain.put(place, record), row.put(place, record)
+            assert row.record(place) == record
+        assert row.packed == row.names == changed == (dense_row(expected) if is_dense else expected)
+        assert dict(BufferedRow(0, changed, dense=True).oids()) == dict(plain.oids())
+    assert row.is_changed
+    assert row.records() == plain.records()
+
+
+def some_record(random_: random.Random, oid: bytes) -> bytes:
+    """Return a record that can be in a dense row."""
+    ids = random_.sample(range(500), random_.randrange(9))
+    return ObjectRecord.of(oid, [(term_id, random_.choice([1, 1, 2, 200]), False, 0) for term_id in ids]).pack()

@@ -5,7 +5,7 @@ reference implementation.
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonicpy._native.nearest import likeliest_first, likeliest_misspelt, most_frequent, nearest_held
+from sonicpy._native.nearest import held_beginnings, likeliest_first, likeliest_misspelt, most_frequent, nearest_held
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.varint import pack_varints
 
@@ -63,13 +63,20 @@ def test_the_nearest_are_those_of_the_twin(
     assert len(read) >= needed
 
 
-@given(st.lists(st.tuples(st.text("abé", min_size=1, max_size=4), st.integers(1, 3)), unique_by=lambda each: each[0]))
-def test_the_most_frequent_beginnings(held: list[tuple[str, int]]) -> None:
-    found = [(word.encode(), TermInfo(pack_varints((1, df, 0, 0)), len(word)), 0) for word, df in held]
+HOLDERS = st.integers(0, 3) | st.integers(250, 260)
+
+
+@given(st.lists(st.tuples(st.text("abé", min_size=1, max_size=4), HOLDERS), unique_by=lambda each: each[0]))
+def test_the_most_frequent_beginnings(drawn: list[tuple[str, int]]) -> None:
+    words = [word.encode() for word, _ in drawn]
+    rows = [TermInfo(pack_varints((1, df, 0, 0)), len(word)) for word, df in drawn]
+    found = [(word, row, 0) for word, row in zip(words, rows, strict=True) if row.df]
     ordered = sorted(found, key=lambda each: (-each[1].df, each[0]))
     for most in range(len(found)):
         assert most_frequent(found, most) == ordered[:most]
+        assert held_beginnings(words, rows, None, False, most) == ordered[:most]
     assert most_frequent(found, len(found)) is found
+    assert held_beginnings(words, rows, None, False, len(found)) == found
 
 
 @given(

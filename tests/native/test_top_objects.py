@@ -135,14 +135,14 @@ def made_query(chance: random.Random, objects: int) -> tuple[list[Term], bytes, 
         slots = []
         for place in range(chance.choice((0, 1, 1, 1, 2, 3))):
             kind = 1 if place == 0 and chance.random() < 0.85 else chance.choice((2, 3))
-            count = chance.choice((1, 1, 2, 3)) if place == 0 else 1
+            count = chance.choice((1, 1, 2, 3)) if place == 0 else chance.choice((1, 1, 1, 2, 5, 9))
             share = chance.choice((0.001, 0.02, 0.2, 0.9))
             lists = []
             for _ in range(count):
                 some = [iid for iid in range(objects) if chance.random() < share]
                 lists.append({iid: 1 if chance.random() < 0.8 else chance.randint(1, 255) for iid in some})
             lowered = weight if kind == 1 else weight * chance.choice((0.9, 0.5))
-            exact = lowered * 0.2 if count > 1 and chance.random() < 0.5 else 0.0
+            exact = lowered * 0.2 if count > 1 and place == 0 and chance.random() < 0.5 else 0.0
             slots.append(Slot(lists, lowered - exact, exact, kind))
             for words in lists:
                 for iid, tf in words.items():

@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 
-from tests.power.__main__ import Laboratory
+from tests.power.__main__ import SCENARIOS, Laboratory
 from tests.power.broken import WAYS
 from tests.power.disk import HOLE, Disk
 from tests.support.disk_recorder import Event, compiler
@@ -36,8 +36,9 @@ def test_some_states() -> None:
 @needs_recorder
 @pytest.mark.full
 @pytest.mark.timeout(1_200)
-def test_thousands_of_states() -> None:
-    cut_power("--states", "5000", "--seed", str(random.randrange(10**6)))
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_a_thousand_states(scenario: str) -> None:
+    cut_power(scenario, "--states", "1000", "--seed", str(random.randrange(10**6)))
 
 
 @needs_recorder

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from tests.processes import Server
 from tests.server.peer import Peer
+from tests.support.patience import until
 
 BUCKETS = 3
 RECENT = 4
@@ -48,19 +49,21 @@ class History:
         self._pool = ThreadPoolExecutor(len(works))
         self._works = works
 
-    def run(self, seconds: float) -> int:
-        """Run writers and readers for some seconds; return the number of checked answers. Fails if an answer was
-        wrong.
+    def run(self, seconds: float, answers: int = 20) -> None:
+        """Run writers and readers for some seconds, and until they have checked more than a number of answers. Fails if
+        an answer was wrong.
         """
         with self._pool as pool:
             running = [pool.submit(work) for work in self._works]
-            time.sleep(seconds)
-            self._stopped.set()
+            try:
+                time.sleep(seconds)
+                until(lambda: self._checked > answers or any(each.done() for each in running))
+            finally:
+                self._stopped.set()
         for each in running:
             each.result()
         assert self._wrong == []
-        assert self._checked > 20
-        return self._checked
+        assert self._checked > answers
 
     def _write(self) -> None:
         with Peer(self._server, "ingest") as peer:

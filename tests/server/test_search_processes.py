@@ -215,8 +215,7 @@ def test_everything_acknowledged_is_seen(server: Server, process: int) -> None:
 def test_everything_acknowledged_is_seen_for_long(tmp_path: Path, processes: int) -> None:
     with Server(tmp_path, {"server.search_processes": processes}) as running:
         wait_for(running, processes)
-        seen = History(running, writers=4, readers=8, floods=2).run(seconds=20.0)
-        assert seen > 2_000
+        History(running, writers=4, readers=8, floods=2).run(seconds=20.0, answers=2_000)
 
 
 def test_one_that_dies_is_replaced(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def data(tmp_path: Path, environment: Environment) -> Iterator[int]:
 
 
 def put(environment: Environment, number: int, size: int = 3000) -> None:
-    transaction = environment.begin(write=True)
+    transaction = environment.begin()
     transaction.put(POSTINGS, b"%d" % number, b"%d" % number * size)
     environment.commit(transaction)
 

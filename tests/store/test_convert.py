@@ -123,7 +123,7 @@ def small_steps() -> Iterator[None]:
 def writing(folder: Path) -> Iterator[Transaction]:
     """Yield a write transaction of a store that is not open, which is committed at the end of the block."""
     environment = Environment(folder, MAP_BYTES)
-    transaction = environment.begin(write=True)
+    transaction = environment.begin()
     yield transaction
     environment.commit(transaction)
     environment.close()

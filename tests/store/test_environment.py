@@ -30,7 +30,7 @@ def environment(tmp_path: Path) -> Iterator[Environment]:
 
 @pytest.fixture
 def transaction(environment: Environment) -> Iterator[Transaction]:
-    open_one = environment.begin(write=True)
+    open_one = environment.begin()
     yield open_one
     environment.abort(open_one)
 
@@ -132,20 +132,20 @@ def test_appending_takes_rows_in_any_order(transaction: Transaction) -> None:
 
 
 def test_values_outlive_their_transaction(environment: Environment) -> None:
-    with_values = environment.begin(write=True)
+    with_values = environment.begin()
     with_values.put(META, b"key", b"value" * 100)
     rows = list(with_values.rows(META, b""))
     value = with_values.get(META, b"key")
     environment.commit(with_values)
     environment.grow()
-    other = environment.begin(write=True)
+    other = environment.begin()
     other.put(META, b"key", b"x" * 500)
     environment.commit(other)
     assert value == b"value" * 100 == rows[0][1]
 
 
 def test_a_full_map_is_a_map_full_and_passes_after_growth(environment: Environment) -> None:
-    full = environment.begin(write=True)
+    full = environment.begin()
     with pytest.raises(MapFull):
         for number in range(10_000):
             full.put(POSTINGS, b"%d" % number, b"x" * 400)
@@ -154,7 +154,7 @@ def test_a_full_map_is_a_map_full_and_passes_after_growth(environment: Environme
     environment.grow()
     assert environment.map_bytes() == 2 * before
     assert issubclass(MapFull, StoreFull)
-    again = environment.begin(write=True)
+    again = environment.begin()
     again.put(POSTINGS, b"key", b"value")
     environment.commit(again)
     with environment.reading() as transaction:
@@ -199,7 +199,7 @@ def test_growth_inside_ones_own_reader_is_refused(environment: Environment) -> N
 def test_faults_leave_the_file_as_store_errors(environment: Environment) -> None:
     with environment.reading() as transaction, pytest.raises(StoreError):
         transaction.put(META, b"key", b"value")
-    writing = environment.begin(write=True)
+    writing = environment.begin()
     for call in (
         lambda: writing.put(META, b"k" * 512, b""),
         lambda: writing.put(META, b"", b""),
@@ -212,7 +212,7 @@ def test_faults_leave_the_file_as_store_errors(environment: Environment) -> None
 
 
 def test_a_transaction_that_has_ended_is_refused(environment: Environment) -> None:
-    ended = environment.begin(write=True)
+    ended = environment.begin()
     environment.commit(ended)
     for call in (
         lambda: ended.get(META, b"key"),
@@ -235,7 +235,7 @@ def test_needs_room_long_before_the_map_is_full(environment: Environment) -> Non
     assert not environment.needs_room()
     number = 0
     while not environment.needs_room():
-        transaction = environment.begin(write=True)
+        transaction = environment.begin()
         transaction.put(POSTINGS, b"%d" % number, b"x" * 8000)
         environment.commit(transaction)
         number += 1

@@ -53,13 +53,13 @@ def environment(tmp_path: Path) -> Iterator[Environment]:
 
 
 def fill(environment: Environment) -> None:
-    transaction = environment.begin(write=True)
+    transaction = environment.begin()
     transaction.put_many(POSTINGS, list(ROWS.items()))
     environment.commit(transaction)
 
 
 def delete(environment: Environment, keys: list[bytes]) -> None:
-    transaction = environment.begin(write=True)
+    transaction = environment.begin()
     for key in keys:
         transaction.delete(POSTINGS, key)
     environment.commit(transaction)
@@ -131,7 +131,7 @@ def test_nothing_is_given_back_while_somebody_writes(environment: Environment) -
     fill(environment)
     delete(environment, list(ROWS))
     environment.sync()
-    transaction = environment.begin(write=True)
+    transaction = environment.begin()
     before = taken_bytes(environment)
     assert not free_disk(environment, MANY_S)
     assert taken_bytes(environment) == before
@@ -145,7 +145,7 @@ def test_a_change_of_a_moment_does_not_end_it(environment: Environment, monkeypa
     delete(environment, list(ROWS))
     environment.sync()
     before = taken_bytes(environment)
-    changing = [environment.begin(write=True)]
+    changing = [environment.begin()]
     monkeypatch.setattr("time.sleep", lambda _: changing and environment.abort(changing.pop()))
     free_disk(environment, MANY_S)
     assert not changing and taken_bytes(environment) < before / 2

@@ -32,7 +32,7 @@ from tests.support.examples import examples
 def transaction_of_its_own() -> Iterator[Transaction]:
     with tempfile.TemporaryDirectory() as folder:
         environment = Environment(Path(folder), 1 << 24)
-        transaction = environment.begin(write=True)
+        transaction = environment.begin()
         yield transaction
         environment.abort(transaction)
         environment.close()

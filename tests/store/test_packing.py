@@ -40,7 +40,7 @@ def fill(environment: Environment, table: int, row_bytes: int, count: int, seed:
     dice = random.Random(seed)
     numbers = dice.sample(range(10**9), count)
     for first in range(0, count, 500):
-        transaction = environment.begin(write=True)
+        transaction = environment.begin()
         for number in numbers[first : first + 500]:
             transaction.put(table, b"%010d" % number, b"v" * dice.randint(1, 2 * row_bytes))
         environment.commit(transaction)
@@ -69,7 +69,7 @@ def sparse(environment: Environment) -> list[SparseRange]:
 def pack(environment: Environment, found: list[SparseRange]) -> None:
     packer = Packer()
     for one in found:
-        transaction = environment.begin(write=True)
+        transaction = environment.begin()
         packer.rewrite(View(transaction), one)
         environment.commit(transaction)
 
@@ -90,7 +90,7 @@ def test_pages_are_filled_and_rows_stay(environment: Environment, table: int, ro
 
 
 def test_rows_that_came_in_order_stay(environment: Environment) -> None:
-    transaction = environment.begin(write=True)
+    transaction = environment.begin()
     for number in range(20_000):
         transaction.append(WORDS, b"%010d" % number, b"v" * 40)
     environment.commit(transaction)
@@ -127,7 +127,7 @@ def test_no_row_changes(seed: int, row_bytes: int, key_bytes: int) -> None:
         keys |= {key + b"\0" for key in dice.sample(sorted(keys), 200) if len(key) < 511}
         mixed = dice.sample(sorted(keys), len(keys))
         for start in range(0, len(mixed), 90):
-            transaction = environment.begin(write=True)
+            transaction = environment.begin()
             for key in mixed[start : start + 90]:
                 transaction.put(WORDS, key, b"v" * dice.randint(0, 2 * row_bytes))
             environment.commit(transaction)
@@ -150,7 +150,7 @@ def test_changes_between_finding_and_rewriting_stay(environment: Environment) ->
     fill(environment, WORDS, 30, 10_000)
     found = sparse(environment)
     fill(environment, WORDS, 30, 3_000, seed=2)
-    transaction = environment.begin(write=True)
+    transaction = environment.begin()
     assert transaction.delete_rows(WORDS, b"0", 300) == 300
     environment.commit(transaction)
     held = rows(environment, WORDS)

@@ -35,7 +35,7 @@ rows_of_tables = st.dictionaries(
 @contextmanager
 def changing(environment: Environment) -> Iterator[Transaction]:
     """Yield a write transaction, and commit it as a store does."""
-    transaction = environment.begin(write=True)
+    transaction = environment.begin()
     try:
         yield transaction
         transaction.write_small()
@@ -383,7 +383,7 @@ def test_a_damaged_row_is_named(tmp_path: Path) -> None:
         for _ in range(examples(80)):
             key, row = chance.choice(rows)
             at = chance.randrange(len(row))
-            transaction = environment.begin(write=True)
+            transaction = environment.begin()
             try:
                 damaged = bytes((*row[:at], row[at] ^ chance.choice((1, 64)), *row[at + 1 :]))
                 TableRows.put(transaction, SMALL, key, damaged)

@@ -307,7 +307,7 @@ def give_graphs(view: WriteView) -> None:
 def test_an_environment_without_the_table_is_read_as_empty(store: Store, tmp_path: Path) -> None:
     """A store without the table is like one of 1.0.0 that no later version has opened for writing."""
     folder = tmp_path / "store"
-    transaction = store._environment.begin(write=True)
+    transaction = store._environment.begin()
     transaction._txn.drop(transaction._tables[FACTS], delete=True)
     store._environment.commit(transaction)
     store.close()

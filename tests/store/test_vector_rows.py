@@ -15,7 +15,7 @@ MAP_BYTES = 1 << 26
 
 
 def put(environment: Environment, table: int, rows: dict[bytes, bytes]) -> None:
-    transaction = environment.begin(write=True)
+    transaction = environment.begin()
     waiting = VectorRows(table)
     waiting.waiting.update(rows)
     waiting.write(transaction)

@@ -134,7 +134,7 @@ def test_every_damaged_row_that_the_twin_notices_is_named(store: Store, table: i
         places = chance.sample(range(len(row)), min(len(row), PLACES))
         damaged += [bytes((*row[:at], row[at] ^ flip, *row[at + 1 :])) for at in places for flip in (1, 0x40)]
         for value in damaged:
-            transaction = store._environment.begin(write=True)
+            transaction = store._environment.begin()
             try:
                 if value is None:
                     transaction.delete(table, key)
@@ -226,7 +226,7 @@ def test_what_is_wrong_with_a_list_and_its_impacts_is_named(store: Store, damage
     with store.snapshot() as view:
         state = view.bucket("c", "b")
         assert state is not None
-    transaction = store._environment.begin(write=True)
+    transaction = store._environment.begin()
     try:
         damage(Rows(transaction, state))
         found = list(table_faults(transaction))
@@ -238,7 +238,7 @@ def test_what_is_wrong_with_a_list_and_its_impacts_is_named(store: Store, damage
 
 @pytest.mark.parametrize("table", tables.BUCKET_TABLES)
 def test_rows_of_nobody_are_named(store: Store, table: int) -> None:
-    transaction = store._environment.begin(write=True)
+    transaction = store._environment.begin()
     try:
         transaction.put(table, b"\0\0\x09\x09strange", b"\1")
         faults = list(table_faults(transaction))

@@ -11,11 +11,11 @@ from sonicpy._native.cut_terms cimport CutTerms, begin_cut_terms
 from sonicpy._native.lengths cimport Lengths, pack_length
 from sonicpy._native.name_map cimport NameMap, name_hash
 from sonicpy._native.object_change cimport ADD
-from sonicpy._native.objects cimport PLACES, BufferedRow
 from sonicpy._native.object_record cimport ObjectRecord, empty_record
-from sonicpy._native.recent_row cimport RecentRow
+from sonicpy._native.record_item cimport PLACES
 from sonicpy._native.term_cache cimport TermCache
 from sonicpy._native.terms cimport Terms
+from sonicpy._native.waiting_rows cimport BufferedRow, RecentRow
 from sonicpy._native.word_notes cimport APPEARED, ORPHANED, POPPED, WordNotes
 
 from sonicpy._native.keys import IID_MAX
@@ -247,9 +247,9 @@ cdef class PushWriter:
         counters.objects -= 1
         row = self._recent.get(iid // PLACES)
         if iid // PLACES == self._newest.number:
-            self._newest.drop(<int> (iid % PLACES))
+            self._newest.remove(<int> (iid % PLACES))
         elif row is not None:
-            (<RecentRow?> row).drop(<int> (iid % PLACES))
+            (<RecentRow?> row).remove(<int> (iid % PLACES))
         else:
             is_dropped = False
         self._names.drop(hash, iid)

@@ -8,27 +8,23 @@ The rules of languages and the files of graphs belong to the layer above (`Rules
 import time
 from operator import itemgetter
 
-from cpython.bytes cimport PyBytes_AS_STRING
-from libc.stdint cimport uint8_t, uint32_t
-
-from sonicpy._native.letter_folding cimport Folding
+from sonicpy._native.begun_words cimport BEGUN, begun_in, known_rules
 from sonicpy._native.word_walks cimport EDGES_MAX, walk_all
 
-from sonicpy._native.nearest import held_beginnings, most_frequent
+from sonicpy._native.nearest import held_beginnings
 from sonicpy._native.parts import nearest_parts
 from sonicpy._native.term_rows import held_words
 from sonicpy._native.word_source import SortedWords, words_in
 
 cdef enum:
     SHOWN_BYTES = 40  # a longer word may be one that no graph has: SONIC_BYTES_MAX of term_rows.pyx
-    BEGUN = 20_000
     FAMILY = 16
     KEPT = 10_000
-    JOINED = 50_000
+    LISTED = 50_000
     LONG = 24  # a longer word may find words that are too long to be shown, which neither graphs nor pending words hold
     LONG_LETTERS = 8  # how many of its letters such words begin with,
     LONG_WORDS = 512  # and how many are read at most
-    BEGUN_KEPT = 64  # words that begin so, at most, that are cached: about 80 bytes each, for at most KEPT typed words
+    BEGUN_KEPT = 64  # lists of at most this many words that begin so are kept for KEPT typed words: 80 bytes a word
     BEGINNINGS = 2_000
 
 BEGUN_MAX = BEGUN
@@ -37,8 +33,9 @@ FAMILY_MAX = FAMILY
 """The most words of a family besides the typed one: each is a list of postings to read."""
 FAMILIES_MAX = KEPT
 """The most families in the cache, about 300 bytes each, and the most lists of joined words."""
-JOINED_WORDS_MAX = JOINED
-"""The most words in the cached lists of joined words, about 80 bytes each."""
+LISTED_WORDS_MAX = LISTED
+"""The most words in each cache of lists: of joined words, of words that begin so, about 80 bytes each, and of those
+with their rows, about 200."""
 BEGINNINGS_MAX = BEGINNINGS
 """The most words that complete a typed one; if there are more, those that most objects hold are kept."""
 
@@ -314,11 +311,7 @@ cdef class BucketWords:
             found = list(cached[1]) if added.issubset(cached[1]) else sorted(added.union(cached[1]))
         else:
             found = self.find_joined(word, matching)
-        lexicons.joined_words += len(found)
-        if len(known) >= KEPT or lexicons.joined_words > JOINED:
-            known.clear()
-            lexicons.joined_words = len(found)
-        known[key] = (moment, tuple(found), mark)
+        keep(lexicons, "joined_words", known, key, (moment, tuple(found), mark), len(found))
         return found
 
     cdef list find_joined(self, bytes word, matching):
@@ -335,21 +328,28 @@ cdef class BucketWords:
 
     def beginnings(self, bytes word not None, int distance) -> list:
         """Return the words with the same beginning as a typed word; see `Statistics`."""
-        cdef dict found = None
-        cdef list words
+        cdef dict found = None, known = self._lexicons.beginnings
+        cdef tuple key = (self._bucket, word), cached
+        cdef list words, held
         if distance:
             found = self.all_begun(word, distance, b"")
             words = list(found)
         else:
+            cached = known.get(key)
+            if cached is not None and cached[0] == self.reader.serial:
+                return list(cached[1])
             words = self.known_begun(word)
         if not words:
             return []
-        return most_frequent(held_beginnings(words, self.reader.words(words), found, self.live), BEGINNINGS)
+        held = held_beginnings(words, self.reader.words(words), found, self.live, BEGINNINGS)
+        if not distance and len(words) > BEGUN_KEPT:
+            keep(self._lexicons, "beginning_words", known, key, (self.reader.serial, tuple(held)), len(held))
+        return held
 
     cdef list known_begun(self, bytes word):
         """Return the words that begin with `word`; some of them may be in no object any more."""
-        cdef dict known = self._lexicons.begun
-        cdef tuple moment = self.known_moment(), key = (self._bucket, word), cached = known.get(key), mark
+        cdef dict few = self._lexicons.begun, many = self._lexicons.long_begun
+        cdef tuple moment = self.known_moment(), key = (self._bucket, word), cached = few.get(key) or many.get(key), mark
         cdef list new = None, found
         if cached is not None and cached[0] == moment:
             return list(cached[1])
@@ -362,10 +362,14 @@ cdef class BucketWords:
             found = list(dict.fromkeys((*cached[1], *begun_in(new, word, 0, b"", self._rules))))
         else:
             found = list(cached[1])
-        if len(found) <= BEGUN_KEPT:
-            if len(known) >= KEPT:
-                known.clear()
-            known[key] = (moment, tuple(found), mark)
+        if len(found) > BEGUN_KEPT:
+            few.pop(key, None)
+            keep(self._lexicons, "long_begun_words", many, key, (moment, tuple(found), mark), len(found))
+        else:
+            many.pop(key, None)
+            if len(few) >= KEPT:
+                few.clear()
+            few[key] = (moment, tuple(found), mark)
         return found
 
     def begun(self, bytes word not None, int distance, bytes besides=b"") -> dict:
@@ -422,6 +426,22 @@ cdef class BucketWords:
         return begun_in(sources, word, distance, besides, self._rules)
 
 
+cdef int keep(lexicons, str counter, dict known, tuple key, tuple value, Py_ssize_t words) except -1:
+    """Put a value into a cache of lists of words, which is cleared before it has too many.
+
+    Args:
+        counter: the attribute of `lexicons` with an upper bound of the number of words in the cache.
+        words: the number of words of the value.
+    """
+    words += getattr(lexicons, counter)
+    if len(known) >= KEPT or words > LISTED:
+        words -= getattr(lexicons, counter)
+        known.clear()
+    known[key] = value
+    setattr(lexicons, counter, words)
+    return 0
+
+
 cdef list some_of(list sources):
     """Return the sources of pending words, or of their aliases, that are not empty."""
     return [source for source in sources if source]
@@ -429,60 +449,3 @@ cdef list some_of(list sources):
 
 cdef tuple NOTHING_PENDING = (None, 0)
 cdef object by_distance = itemgetter(1, 0)
-
-
-cdef dict begun_in(list sources, bytes word, int distance, bytes besides, rules):
-    """Return the words of sources that begin with a typed word, perhaps without accents or in another spelling. Each
-    has the least number of errors of such a beginning.
-
-    Args:
-        distance: the most errors of a beginning.
-        besides: words with this beginning are left out.
-    """
-    cdef bint is_ascii = word.isascii()
-    cdef Rules known = known_rules(rules)
-    cdef dict found = walk_all(
-        sources, [word if is_ascii else rules.folded(word)], known.plain, distance, True, True, False, False, besides,
-        BEGUN, EDGES_MAX, None, b"",
-    )
-    other = None if is_ascii and not known.has_pair(word) else rules.other_spelling(word)
-    if other is not None:
-        found.update(
-            walk_all(sources, other[0], other[1], 0, True, True, False, False, besides, BEGUN, EDGES_MAX, None, b"")
-        )
-    return nearest_parts(found)
-
-
-cdef class Rules:
-    """The part of the rules of languages that words of only ASCII letters need; see `_Rules` in the stub."""
-    cdef object rules
-    cdef Folding plain
-    cdef uint32_t[26] seconds  # by the first letter of a pair that may replace one letter: the second ones, as bits
-
-    cdef bint has_pair(self, bytes word):
-        """Return whether a word of ASCII letters may have another spelling."""
-        cdef const uint8_t *letters = <const uint8_t *> PyBytes_AS_STRING(word)
-        cdef Py_ssize_t number
-        for number in range(len(word) - 1):
-            if c"a" <= letters[number] <= c"z" and c"a" <= letters[number + 1] <= c"z":
-                if self.seconds[letters[number] - c"a"] >> (letters[number + 1] - c"a") & 1:
-                    return True
-        return False
-
-
-cdef Rules last_rules = Rules()
-
-
-cdef Rules known_rules(rules):
-    """Return the `Rules` for rules of languages; all buckets share the object."""
-    global last_rules
-    cdef Rules known = last_rules
-    cdef bytes pair
-    if known.rules is rules:
-        return known
-    known = Rules()
-    known.rules, known.plain = rules, rules.plain_folding()
-    for pair in rules.pairs:
-        known.seconds[pair[0] - c"a"] |= <uint32_t> 1 << (pair[1] - c"a")
-    last_rules = known
-    return known

@@ -54,7 +54,6 @@ cpdef bytes changed_row(bytes row, int place, bytes record):
     Raises:
         DamagedBytes: the row cannot be read.
     """
-    cdef const uint8_t *start = <const uint8_t *> PyBytes_AS_STRING(row)
     cdef Names names
     cdef BitReader bits
     cdef Rest rest
@@ -62,12 +61,14 @@ cpdef bytes changed_row(bytes row, int place, bytes record):
     cdef uint64_t begins = 0, ends = 0
     cdef int count = 0, found = -1, step
     cdef const uint8_t *given = NULL
+    if row is None:
+        raise TypeError("a row is bytes")
     if record is not None:
         given = <const uint8_t *> PyBytes_AS_STRING(record)
     if not is_dense_row(row):
         return None
     begin_names(&names, row)
-    if record is None and names.places >> place & 1:
+    if record is None and 0 <= place < PLACES and names.places >> place & 1:
         return row_without(row, <uint32_t> 1 << place)
     while next_name(&names):
         if names.place == place:

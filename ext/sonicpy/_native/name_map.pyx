@@ -102,7 +102,7 @@ cdef class NameMap:
         """Add the names of a row of records that has been read; see `add_row`."""
         cdef Item *item
         cdef int number
-        for number in range(records._count):
+        for number in range(records.opened()):
             item = &records._items[number]
             if start + item.place >= first:
                 self.put(hash_of(item.oid, item.oid_size), start + item.place)

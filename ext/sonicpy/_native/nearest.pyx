@@ -14,6 +14,7 @@ from sonicpy._native.utf8 cimport decode, is_utf8
 cdef enum:
     PATTERN_MAX = 60  # characters of the typed word: a bit each, in 64
     ERRORS_MAX = 3  # of a beginning
+    COUNTED = 256  # numbers of holders that are told apart before words are sorted
 
 
 cdef struct Likely:
@@ -282,12 +283,32 @@ def most_frequent(list found not None, Py_ssize_t most) -> list:
             word, row, _ = found[number]
             if row is None:
                 raise TypeError("a beginning has no row")
-            ordered[number].place, ordered[number].holders = number, row._word.df
-            ordered[number].word, ordered[number].size = <const uint8_t *> <const char *> word, len(word)
-        qsort(ordered, count, sizeof(Likely), compare_frequent)
-        return [found[ordered[number].place] for number in range(most)]
+            ordered[number] = Likely(number, row._word.df, 0.0, 0, <const uint8_t *> word, len(word))
+        return [found[ordered[number].place] for number in range(keep_frequent(ordered, count, most))]
     finally:
         free(ordered)
+
+
+cdef Py_ssize_t keep_frequent(Likely *found, Py_ssize_t count, Py_ssize_t most) noexcept nogil:
+    """Move the `most` words with the most holders to the front, in the order of `compare_frequent`, and return how many
+    are left; leave `most` words, or fewer, as they are."""
+    cdef Py_ssize_t words[COUNTED]  # by their holders
+    cdef Py_ssize_t number, above = 0, kept = 0
+    cdef uint64_t least = COUNTED - 1
+    if count <= most:
+        return count
+    memset(words, 0, sizeof(words))
+    for number in range(count):
+        words[min(found[number].holders, <uint64_t> COUNTED - 1)] += 1
+    while above + words[least] < most:  # only the words that may be kept are sorted
+        above += words[least]
+        least -= 1
+    for number in range(count):
+        if found[number].holders >= least:
+            found[kept] = found[number]
+            kept += 1
+    qsort(found, kept, sizeof(Likely), compare_frequent)
+    return most
 
 
 cdef int compare_frequent(const void *left, const void *right) noexcept nogil:
@@ -339,8 +360,11 @@ def likeliest_misspelt(
         free(ordered)
 
 
-def held_beginnings(list words not None, list rows not None, dict errors, bint live) -> list:
-    """Return the (word, row, errors of its beginning) of each word that objects hold, in order.
+def held_beginnings(
+    list words not None, list rows not None, dict errors, bint live, Py_ssize_t most
+) -> list:
+    """Return the (word, row, errors of its beginning) of each word that objects hold, in order; those that
+    `most_frequent` returns, if there are more than `most`.
 
     Args:
         rows: the TermInfo of each word; None: no object holds it.
@@ -350,14 +374,24 @@ def held_beginnings(list words not None, list rows not None, dict errors, bint l
     Raises:
         ValueError: the numbers of words and rows differ.
     """
-    cdef list held = []
+    cdef Py_ssize_t count = len(words), held = 0, number
+    cdef list found = []
+    cdef Likely *ordered
     cdef TermInfo row
-    cdef Py_ssize_t number
-    if len(words) != len(rows):
-        raise ValueError(f"{len(words)} words need as many rows, not {len(rows)}")
-    for number in range(len(words)):
-        row = rows[number]
-        if row is not None and (is_live(&row._word, row._size) if live else row._word.df > 0):
-            word = words[number]
-            held.append((word, row, 0 if errors is None else errors[word]))
-    return held
+    cdef bytes word
+    if count != len(rows):
+        raise ValueError(f"{count} words need as many rows, not {len(rows)}")
+    ordered = <Likely *> zeroed(count, sizeof(Likely))
+    try:
+        for number in range(count):
+            row = rows[number]
+            if row is not None and (is_live(&row._word, row._size) if live else row._word.df > 0):
+                word = words[number]
+                ordered[held] = Likely(number, row._word.df, 0.0, 0, <const uint8_t *> word, len(word))
+                held += 1
+        for number in range(keep_frequent(ordered, held, most)):
+            word = words[ordered[number].place]
+            found.append((word, rows[ordered[number].place], 0 if errors is None else errors[word]))
+        return found
+    finally:
+        free(ordered)

@@ -22,6 +22,7 @@ from sonicpy._native.score_bounds cimport score_bound, share_without
 from sonicpy._native.slot_scores cimport part_at_most, part_of_slot, slot_at_most, weight_of
 from sonicpy._native.term_windows cimport hold_typed, hold_window, merged_tf
 from sonicpy._native.top_k cimport CORRECTED, EXACT, FULL, Kind, collect
+from sonicpy._native.walk_choice cimport tf_held
 from sonicpy._native.windows cimport WINDOW_BITS, tf_of
 
 cdef enum:
@@ -52,6 +53,8 @@ cdef int look_at(QueryState query, uint32_t iid, uint8_t packed) except -2:
         query.lookups += 1
         if held < 0:
             return -1
+        if at == query.driver and slot < own_slot(query):  # it was scored as a holder of this slot
+            return 0
         query.parts[number] = part if held else 0.0
         query.held[number] = weight_of(term, slot) if held and term.role & R_BRINGS else 0.0
         if not is_kept(term.role, held != 0):
@@ -101,28 +104,24 @@ cdef int part_in(
     a block is missing."""
     cdef const Term *term = &query.terms[number]
     cdef TermWindow *here = &query.here[number]
-    cdef TermWindow *leading = here  # of the first slot
+    cdef TermWindow *known = here  # of a slot
     cdef const Slot *slot = &query.slots[term.first]
-    cdef bint drives = number == query.drivers[query.driver]
-    cdef Py_ssize_t at = 0
+    cdef bint drives = number == query.drivers[query.driver], is_own = drives
+    cdef Py_ssize_t at
     cdef int held
     found[0] = slot
-    if term.count > 1:
-        if has_window_of(query, here, iid, drives) and not tf_of(&here.held, iid):
-            return 0
-        leading = query.own if drives and query.slot == 0 else here.leading
-    if leading != NULL:
-        held = part_together(query, leading, slot, iid, packed, drives, part)
-        if held != LOOK_UP:
-            if held or term.count == 1:
-                return held
-            at = 1
-    while at < term.count:
-        held = part_in_slot(query, slot + at, iid, query.norms[packed], part)
+    if term.count > 1 and has_window_of(query, here, iid, drives) and not tf_of(&here.held, iid):
+        return 0
+    for at in range(term.count):
+        if term.count > 1:
+            is_own = drives and at == query.slot
+            known = query.own if is_own else slot[at].here
+        held = LOOK_UP if known == NULL else part_together(query, known, slot + at, iid, packed, is_own, part)
+        if held == LOOK_UP:
+            held = part_in_slot(query, slot + at, iid, query.norms[packed], part)
         if held:
             found[0] = slot + at
             return held
-        at += 1
     return 0
 
 
@@ -197,18 +196,19 @@ cdef int part_in_slot(QueryState query, const Slot *slot, uint32_t iid, double n
 
 cdef int was_looked_at(QueryState query, uint32_t iid) except -2:
     """Return 1 if an object holds an earlier driver, so that it was scored already, else 0; -1: a block is missing."""
-    cdef Py_ssize_t at, number, end
+    cdef Py_ssize_t at, number, source
     cdef Term *term
     cdef int tf
-    for at in range(query.driver + 1):
-        term = &query.terms[query.drivers[at]]
-        if at < query.driver and query.here[query.drivers[at]].merged.list != NULL:
-            if merged_tf(&query.here[query.drivers[at]].merged, iid):
-                return 1
+    for at in range(query.driver):
+        number = query.drivers[at]
+        tf = tf_held(query, number, iid)
+        if tf > 0:
+            return 1
+        if tf == 0:
             continue
-        end = query.own.first if at == query.driver else end_source(query, term)
-        for number in range(first_source(query, term), end):
-            tf = look_up(&query.sources[number], iid)
+        term = &query.terms[number]
+        for source in range(first_source(query, term), end_source(query, term)):
+            tf = look_up(&query.sources[source], iid)
             if tf:
                 return -1 if tf < 0 else 1
     return 0

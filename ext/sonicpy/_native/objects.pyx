@@ -13,10 +13,8 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy
 
-from sonicpy._native.dense_records cimport dense_names, dense_record, dense_row, is_dense_row, plain_row
-from sonicpy._native.growing_record cimport GrowingRecord
+from sonicpy._native.dense_records cimport dense_names, dense_record, is_dense_row, plain_row
 from sonicpy._native.keys cimport term_key
-from sonicpy._native.table_access cimport MixedRows
 from sonicpy._native.varint cimport get_varint, put_varint
 
 from sonicpy._native.varint import DamagedBytes
@@ -201,6 +199,11 @@ def oid_at(bytes row not None, int place) -> bytes | None:
 
 def record_at(bytes row not None, int place) -> bytes | None:
     """Return the record at `place` of a row; None: there is none. Raises DamagedBytes if the row cannot be read."""
+    return record_in(row, place)
+
+
+cdef bytes record_in(bytes row, int place):
+    """Return the result of `record_at`."""
     cdef Item item
     if is_dense_row(row):
         return dense_record(row, place)
@@ -208,12 +211,10 @@ def record_at(bytes row not None, int place) -> bytes | None:
 
 
 cdef class RecordRow:
-    """A row of records that was read completely."""
+    """A row of records that is read completely, at the latest when its items are needed."""
 
     def __cinit__(self):
-        self._items = <Item *> malloc((PLACES + 1) * sizeof(Item))
-        if self._items == NULL:
-            raise MemoryError
+        self._items = NULL
 
     def __dealloc__(self):
         free(self._items)
@@ -227,6 +228,10 @@ cdef class RecordRow:
         cdef const uint8_t *end
         cdef int before = -1
         cdef Item item
+        if self._items == NULL:
+            self._items = <Item *> malloc((PLACES + 1) * sizeof(Item))
+            if self._items == NULL:
+                raise MemoryError
         if is_dense_row(row):
             row = plain_row(row)
         at = <const uint8_t *> row
@@ -240,8 +245,14 @@ cdef class RecordRow:
             self._count += 1
         return 0
 
-    def __len__(self) -> int:
+    cdef int opened(self) except -1:
+        """Return the number of items, which are read first if the row was only kept."""
+        if self._count < 0:
+            self.read(self._row)
         return self._count
+
+    def __len__(self) -> int:
+        return self.opened()
 
     cdef int index_of(self, uint8_t place) noexcept nogil:
         """Return the number of the first item that is not before `place`."""
@@ -252,7 +263,7 @@ cdef class RecordRow:
 
     def records(self) -> list:
         """Return the (place, record) of every object, by place."""
-        return [(self._items[number].place, whole_record(&self._items[number])) for number in range(self._count)]
+        return [(self._items[number].place, whole_record(&self._items[number])) for number in range(self.opened())]
 
     def oids(self) -> list:
         """Return the (place, OID) of every object, by place."""
@@ -262,7 +273,7 @@ cdef class RecordRow:
                 self._items[number].place,
                 PyBytes_FromStringAndSize(<char *> self._items[number].oid, self._items[number].oid_size),
             )
-            for number in range(self._count)
+            for number in range(self.opened())
         ]
 
     def put(self, int place, bytes record not None) -> bytes:
@@ -282,6 +293,7 @@ cdef class RecordRow:
             raise ValueError(f"a row of objects has the places 0 to {PLACES - 1}, not {place}")
         if len(record) < 2 or not 0 < packed[0] < len(record):
             raise DamagedBytes("the record of an object is cut off")
+        self.opened()
         number = self.index_of(<uint8_t> place)
         if number == self._count or self._items[number].place != place:
             for step in range(self._count, number, -1):
@@ -297,7 +309,9 @@ cdef class RecordRow:
 
     def drop(self, int place) -> bytes:
         """Return the row without the record at `place`; empty if no record is left."""
-        cdef int number = self.index_of(<uint8_t> place) if 0 <= place < PLACES else self._count
+        cdef int number = self.opened()
+        if 0 <= place < PLACES:
+            number = self.index_of(<uint8_t> place)
         if number < self._count and self._items[number].place == place:
             self._count -= 1
             for number in range(number, self._count):
@@ -353,124 +367,6 @@ cdef class RecordRow:
             self._items[number].rest = <const uint8_t *> <char *> row + places[number]
         self._row = row
         return row
-
-
-cdef class BufferedRow(RecordRow):
-    """A row that changes in memory before its owner writes it.
-
-    Attributes:
-        number: IID // 16 of the objects in the row.
-        is_changed: whether the row changed since the owner wrote it; the owner resets this.
-    """
-
-    def __init__(self, bytes row not None):
-        RecordRow.__init__(self, row)
-        self._growing = None
-
-    @property
-    def packed(self) -> bytes:
-        """The row with all changes."""
-        if self._growing is not None:
-            for place, record in self._growing.items():
-                self.settle(place, record)
-        return self._row
-
-    @property
-    def names(self) -> bytes:
-        """The row with all OIDs, perhaps without the newest terms of large objects."""
-        return self._row
-
-    def record(self, int place) -> bytes | None:
-        """Return the record at `place`; None: there is none. Raises DamagedBytes if the row cannot be read."""
-        cdef GrowingRecord growing = self.growing(place)
-        if growing is None:
-            return record_at(self._row, place)
-        self.settle(place, growing)
-        return growing.pack()
-
-    cdef int settle(self, int place, GrowingRecord record) except -1:
-        """Put the new terms of a record that grows into the row."""
-        if record.is_changed:
-            RecordRow.put_record(self, place, record.pack())
-        return 0
-
-    def growing(self, int place) -> GrowingRecord | None:
-        """Return the record at `place` if it is one that grows, or None."""
-        return None if self._growing is None else self._growing.get(place)
-
-    cpdef grow(self, int place, GrowingRecord record):
-        """Take a record that grows instead of the record at `place`: further changes of it are changes of the row."""
-        if self._growing is None:
-            self._growing = {}
-        self._growing[place] = record
-        self.is_changed = True
-
-    cdef bytes put_record(self, int place, bytes record):
-        cdef bytes row
-        if self._growing is not None:
-            self._growing.pop(place, None)
-        row = RecordRow.put_record(self, place, record)
-        self.is_changed = True
-        return row
-
-    def drop(self, int place) -> bytes:
-        """Return the row without the record at `place`; empty if no record is left."""
-        if self._growing is not None:
-            self._growing.pop(place, None)
-        self.is_changed = True
-        return RecordRow.drop(self, place)
-
-
-cdef class NewestRow(BufferedRow):
-    """The row of records for new objects of a bucket. It may be newer than the row in the table.
-
-    The row is written when it is full, or at a commit, so that pages of the table are filled completely.
-
-    Args:
-        number: the number of the row.
-        packed: the row in the table; None: the table does not have it yet.
-        dense: whether to write the row in the dense form.
-
-    Raises:
-        DamagedBytes: the row cannot be read.
-    """
-
-    def __init__(self, uint64_t number, bytes packed, bint dense):
-        self.read(b"" if packed is None else packed)
-        self.number = number
-        self._dense = dense
-        self._is_stored = packed is not None
-
-    def write(self, MixedRows transaction not None, int table, uint32_t bucket, *, bint is_last=True) -> None:
-        """Write the row into a table, if it changed since the last write; its key sorts behind all others of the
-        bucket.
-
-        Args:
-            is_last: whether the row may be the last one of the table; False: rows of other buckets follow.
-        """
-        cdef bytes key, packed
-        if not self.is_changed:
-            return
-        key = term_key(bucket, self.number)
-        packed = self._row if self._growing is None else self.packed
-        if self._dense:
-            packed = dense_row(packed)
-        if packed and not is_last:
-            transaction.put(table, key, packed)
-        else:
-            if self._is_stored:
-                transaction.delete(table, key)
-            if packed:
-                transaction.append(table, key, packed)
-        self._is_stored = len(packed) > 0
-        self.is_changed = False
-
-    def begin(self, uint64_t number) -> None:
-        """Begin row `number`, the next one, after this one was written."""
-        self.read(b"")
-        self._growing = None
-        self.number = number
-        self.is_changed = self._is_stored = False
 
 
 cdef inline void copy_item(Item *copy, const Item *item) noexcept nogil:

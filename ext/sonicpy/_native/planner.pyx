@@ -52,6 +52,7 @@ LONGEST_FROM letters more than the typed one; the last list has all others."""
 
 cdef double strength = SHARE_STRENGTH, exponent_max = SHARE_EXPONENT_MAX
 cdef tuple shares = COMPLETION_SHARES
+cdef double LETTER_SHARE = 0.5  # weight of a last word of one character, at most: share of the least of other words
 cdef tuple SIGNED = (b"++", b"#")
 cdef object nothing_left_out = MappingProxyType({})
 NOTHING_LEFT_OUT = nothing_left_out
@@ -279,7 +280,7 @@ def complete_last(statistics, Clause last, list clauses not None, Terms terms no
     if last is None:
         return
     if terms.last > 0 and is_number(terms, terms.last) and is_number(terms, terms.last - 1):
-        rarely.addresses(statistics, clauses, terms)
+        rarely.numbers(statistics, clauses, terms)
     complete(statistics, last, clauses, search, rarely)
 
 
@@ -324,20 +325,22 @@ cdef bint is_signed(Terms terms, Py_ssize_t number) except -1:
 
 
 cdef int weigh_as_beginning(Clause last, list clauses) except -1:
-    """Beside another word, weigh a last word of one character no more than the words that begin with it: `xerox 1` is
-    seldom about the number 1, and an object with Xerox 1905 comes before one with only the 1."""
+    """Weigh a last word of one character less than each other word that brings objects, because it may be the beginning
+    of any word: `xerox 1` is seldom about the number 1, and an object with Xerox 1905 comes before one with only the 1.
+    """
+    cdef Clause clause
     cdef Slot slot
-    cdef double best = 0.0, share
+    cdef double most = 0.0, share
     cdef Py_ssize_t place
     if last is None or len(clauses) < 2 or PyBytes_GET_SIZE(<bytes?> (<Slot?> last.slots[0]).words[0]) != 1:
         return 0
-    for slot in last.slots:
-        if slot.kind == COMPLETED and not slot.is_form:
-            best = max(best, slot.weight)
-    if not 0.0 < best < last.weight * <double> shares[0]:
+    for clause in clauses:
+        if clause is not last and clause.role & R_BRINGS and clause.weight > 0.0:
+            most = min(most, LETTER_SHARE * clause.weight) if most else LETTER_SHARE * clause.weight
+    if not 0.0 < most < last.weight:
         return 0
-    share = best / (last.weight * <double> shares[0])
-    last.weight *= share
+    share = most / last.weight
+    last.weight = most
     for place, slot in enumerate(last.slots):
         if slot.kind == EXACT and not slot.is_synonym:
             last.slots[place] = new_slot(slot.words, share * slot.weight, share * slot.exact_weight, EXACT, slot.edits)
@@ -400,6 +403,8 @@ def plan_words(
     for clause in clauses:
         if clause.is_expandable and clause is not last and not is_signed(terms, clause.term):
             put_expanded(statistics, clause, clause.holders, search)
+    if full_first:
+        weigh_as_beginning(last, clauses)
     if fills is not None:
         apart = rarely.apart(statistics, clauses, pieces, last, others) if pieces or others else clauses
         plan = plan_of(apart + begun, average, size, full_first, enough)
@@ -408,8 +413,6 @@ def plan_words(
     add_inner(statistics, clauses, terms, matching)
     complete_last(statistics, last, clauses, terms, search, rarely)
     read_unknown(statistics, clauses, terms, pieces, last, matching, search, rarely)
-    if full_first:
-        weigh_as_beginning(last, clauses)
     if pieces or others:
         clauses = rarely.apart(statistics, clauses, pieces, last, others)
     clauses = clauses + begun

@@ -39,6 +39,9 @@ cdef enum:
     ROOM_WORDS = 1024  # of eight bytes of a room, for what a query needs by its terms and slots
 
 
+cdef struct TermWindow
+
+
 cdef struct Slot:  # words that represent a term with one weight: its family, or one expansion
     Py_ssize_t first, count  # its sources
     double weight  # of the frequencies of all its words together
@@ -46,6 +49,7 @@ cdef struct Slot:  # words that represent a term with one weight: its family, or
     double bound  # no object's part is larger
     Kind kind
     uint32_t gap, gap_size  # no word holds an IID from `gap` to `gap` + `gap_size` - 1
+    TermWindow *here  # the holders of its words, if a walk knows them together; else NULL
 
 
 cdef struct Term:  # a clause of the plan
@@ -91,7 +95,8 @@ cdef struct TermWindow:  # the holders of a term in a window
     Gathering *gathering  # what these refer to, unless common words have windows of their own
     Gathering *typed_gathering
     MergedWords merged  # its words together, if they are rare
-    TermWindow *leading  # the holders of the first of several slots, if a walk knows them together; else NULL
+    Slot *slots  # those of the term, if a walk knows the words of some together; else NULL
+    Py_ssize_t slot_count
 
 
 cdef struct Limits:  # packed lengths from which on no object is among the best
@@ -173,7 +178,7 @@ cdef class QueryState:
     cdef list windows  # Windows of terms and slots, None of rare ones
     cdef list merged  # MergedLists and TypedFrequencies that the walk reads
     cdef readonly Py_ssize_t made_bytes  # of windows that this query made, for later ones
-    cdef TermWindow *here  # of each term; behind them one of the driver's slot among several, and the leading ones
+    cdef TermWindow *here  # of each term; behind them one of the driver's slot among several, and those of slots
     cdef Py_ssize_t here_count
 
     # bounds

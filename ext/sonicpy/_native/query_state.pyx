@@ -160,7 +160,7 @@ cdef int put_slot(QueryState query, double weight, double exact_weight, Kind kin
     if query.slot_count == query.slot_room:
         query.slot_room = 2 * query.slot_room + 8
         query.slots = <Slot *> larger_block(query, query.slots, query.slot_count, query.slot_room, sizeof(Slot))
-    query.slots[query.slot_count] = Slot(query.source_count, 0, weight, exact_weight, 0.0, kind, 0, 0)
+    query.slots[query.slot_count] = Slot(query.source_count, 0, weight, exact_weight, 0.0, kind, 0, 0, NULL)
     return 0
 
 

@@ -13,7 +13,10 @@ from libc.stdint cimport uint64_t
 cimport cython
 
 import threading
+from functools import partial
 from time import sleep
+
+from sonicpy._native.one_thread import OneThread
 
 cdef double PAUSE_S = 0.001
 """The pause between two checks whether the map has grown."""
@@ -32,7 +35,8 @@ cdef class OpenTransactions:
             ended.
         is_lost: whether a write transaction was given up, and has to be recovered.
         turn: the Turn by which threads share the write transaction; None: it belongs to the thread that began it.
-        worker: the OneThread that begins, commits and aborts a write transaction that threads share; else None.
+        worker: the OneThread that begins, commits and aborts a write transaction that threads share, or that another
+            thread may end; None: there has been none.
 
     Args:
         idle_max: the most idle read transactions kept for the next readers.
@@ -50,7 +54,9 @@ cdef class OpenTransactions:
     cdef public bint is_lost
     cdef public object turn, worker
     cdef bint _is_left  # to the process that forked this one
-    cdef unsigned long _owner  # thread of `writer`
+    cdef unsigned long _owner  # thread for which `writer` is counted
+    cdef object _holder  # the Turn of the thread that may end `writer`; None: as without, see `begin_write`
+    cdef bint _is_worked  # `writer` began on `worker`
     cdef object _txn  # of LMDB, of `writer`
     cdef dict _counts  # by thread, never 0
     cdef list _idle  # that show the last commit
@@ -75,14 +81,20 @@ cdef class OpenTransactions:
 
     @property
     def own_writer(self):
-        """The write transaction, if this thread began it or threads share it in turn; else None."""
-        if self.turn is not None:
+        """The write transaction, if this thread may change and end it, or threads share it in turn; else None."""
+        if self.turn is not None or self.writer is None:
             return self.writer
-        return self.writer if self.writer is not None and self._owner == PyThread_get_thread_ident() else None
+        if self._holder is not None:
+            return self.writer if self._holder.is_mine else None
+        return self.writer if self._owner == PyThread_get_thread_ident() else None
 
-    cdef object count_up(self):
-        """Count a transaction of this thread, and return the thread; None: no transaction may begin."""
-        cdef object thread = PyThread_get_thread_ident()
+    @property
+    def is_worked_here(self) -> bool:
+        """Whether this thread is the worker."""
+        return self.worker is not None and self.worker.thread == PyThread_get_thread_ident()
+
+    cdef object count_up(self, object thread):
+        """Count a transaction of a thread, and return the thread; None: no transaction may begin."""
         cdef PyObject *count = PyDict_GetItemWithError(self._counts, thread)
         if self.growing and count == NULL:
             return None  # a thread that already has one open may go on: the growth waits for it anyway
@@ -115,7 +127,7 @@ cdef class OpenTransactions:
     cdef tuple take(self):
         """Return an idle or a new read transaction, and the thread for which it is counted."""
         while True:
-            thread = self.count_up()
+            thread = self.count_up(PyThread_get_thread_ident())
             if thread is None:
                 sleep(PAUSE_S)
                 continue
@@ -165,22 +177,38 @@ cdef class OpenTransactions:
 
     # -- changing --------------------------------------------------------------------------------------------------
 
-    def begin_write(self):
+    def begin_write(self, holder=None):
         """Begin a write transaction, once no other one is open, and return it.
 
         `commit` or `abort` has to follow, on the same thread unless threads share the transaction.
-        """
-        return self.begin_here() if self.worker is None else self.worker.do(self.begin_here)
 
-    def begin_here(self):
-        """Begin a write transaction on this thread, as `begin_write` does."""
+        Args:
+            holder: the Turn, which this thread has, if another thread may have it when the transaction ends; None: this
+                thread ends it.
+        """
+        if self.turn is not None:
+            return self.worker.do(self.begin_here)
+        if holder is None:
+            return self.begin_here()
+        if self.worker is None:
+            self.worker = OneThread()
+        return self.worker.do(partial(self.begin_here, PyThread_get_thread_ident(), holder))
+
+    def begin_here(self, thread=None, holder=None):
+        """Begin a write transaction on this thread, as `begin_write` does.
+
+        Args:
+            thread: the thread for which it is counted; None: this one.
+        """
+        if thread is None:
+            thread = PyThread_get_thread_ident()
         while True:
             self.changing.acquire()
-            thread = self.count_up()
-            if thread is not None:
+            if self.count_up(thread) is not None:
                 break
             self.changing.release()
             sleep(PAUSE_S)
+        self._holder, self._is_worked = holder, self.is_worked_here
         try:
             self.writer = self.begun(True)
             self._owner = thread
@@ -192,7 +220,7 @@ cdef class OpenTransactions:
 
     def commit(self) -> None:
         """Commit the write transaction, which ends even if this call raises."""
-        if self.worker is not None:
+        if self._is_worked:
             self.worker.do(self.commit_here)
             return
         cdef object txn = self._txn
@@ -200,7 +228,7 @@ cdef class OpenTransactions:
         self.note_commit()
 
     def commit_here(self) -> None:
-        """Commit the shared write transaction on this thread, which began it.
+        """Commit the write transaction on this thread, the worker.
 
         `writer` is kept until readers can see the commit, because readers that find no writer read the last commit.
         """
@@ -219,11 +247,11 @@ cdef class OpenTransactions:
 
     def abort(self) -> None:
         """Abort the write transaction of this thread, or the shared one, if there is one."""
-        if self._is_left or self._txn is None:
+        if self._is_left or self._txn is None or (self.turn is None and self.own_writer is None):
             return
-        if self.worker is not None:
+        if self._is_worked:
             self.worker.do(self.abort_here)
-        elif self.own_writer is not None:
+        else:
             self.abort_here()
 
     def abort_here(self) -> None:

@@ -9,7 +9,7 @@ from sonicpy._native.windows cimport WINDOW_BITS, WINDOW_OBJECTS
 
 
 cdef int find_all_windows(QueryState query) except -1
-cdef int find_leading_windows(QueryState query) except -1
+cdef int find_slot_windows(QueryState query) except -1
 cdef void rewind_all(QueryState query) noexcept
 cdef int find_windows(QueryState query, TermWindow *here, Py_ssize_t first, Py_ssize_t end) except -1
 cdef int find_merged(QueryState query, TermWindow *here, uint64_t most) except -1

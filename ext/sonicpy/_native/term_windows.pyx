@@ -46,6 +46,10 @@ from sonicpy._native.windows cimport (
 )
 
 
+cdef enum:
+    MANY_WORDS = 4  # of a slot that is not the first one, from which on a walk knows them together
+
+
 cdef inline void gather_merged(
     Gathered *gathered, const Merged *merged, const uint8_t *tfs, int64_t window, Py_ssize_t *end
 ) noexcept nogil:
@@ -89,7 +93,9 @@ cdef int find_all_windows(QueryState query) except -1:
     """Find the windows of each term."""
     cdef Py_ssize_t number
     cdef const Term *term
-    query.here_count = 2 * query.term_count + 1
+    query.here_count = query.term_count + 1
+    for number in range(query.slot_count):
+        query.here_count += query.slots[number].count > 1
     query.here = <TermWindow *> block_of(query, query.here_count, sizeof(TermWindow))
     for number in range(query.term_count):
         term = &query.terms[number]
@@ -98,19 +104,24 @@ cdef int find_all_windows(QueryState query) except -1:
     return 0
 
 
-cdef int find_leading_windows(QueryState query) except -1:
-    """Find the windows of the first slot of each term with several, for a walk, if this slot has several words."""
-    cdef Py_ssize_t number
-    cdef const Term *term
-    cdef const Slot *slot
-    cdef TermWindow *leading
+cdef int find_slot_windows(QueryState query) except -1:
+    """Find the windows of the slots with several words, for a walk: those of the typed word's family, and those of many
+    words that have one weight."""
+    cdef Py_ssize_t number, place, at = query.term_count
+    cdef Term *term
+    cdef Slot *slot
     for number in range(query.term_count):
         term = &query.terms[number]
-        slot = &query.slots[term.first]
-        if term.count > 1 and slot.count > 1:
-            leading = query.here[number].leading = &query.here[query.term_count + 1 + number]
-            find_windows(query, leading, slot.first, slot.first + slot.count)
-            leading.has_family = True
+        if term.count < 2:
+            continue
+        for place in range(term.count):
+            slot = &query.slots[term.first + place]
+            if slot.count > 1 and (place == 0 or slot.count >= MANY_WORDS and slot.exact_weight == 0.0):
+                at += 1
+                slot.here = &query.here[at]
+                find_windows(query, slot.here, slot.first, slot.first + slot.count)
+                slot.here.has_family = place == 0
+                query.here[number].slots, query.here[number].slot_count = &query.slots[term.first], term.count
     return 0
 
 
@@ -136,7 +147,7 @@ cdef int find_windows(QueryState query, TermWindow *here, Py_ssize_t first, Py_s
         windows = windows_of(query.postings[first:end], (query.packed.count >> WINDOW_BITS) + 1)
     here.first, here.end, here.window = first, end, -1
     here.has_family = False
-    here.leading = NULL
+    here.slots, here.slot_count = NULL, 0
     here.typed.bits = NULL
     here.kept = len(query.windows)
     here.merged.list = NULL
@@ -231,9 +242,9 @@ cdef const Extremes *bound_source(QueryState query, Py_ssize_t number, int64_t w
 
 cdef int hold_window(QueryState query, TermWindow *here, int64_t window) except -2:
     """Find the objects of a window that hold a term, or a word of the driver's slot; return 0 if blocks are missing."""
-    cdef Py_ssize_t at, first
+    cdef Py_ssize_t at
     cdef bint kept = window < here.window_count
-    cdef Source *source
+    cdef const Slot *slot
     if here.window == window:
         return 1
     if kept and here.windows[window] != NULL:
@@ -254,21 +265,16 @@ cdef int hold_window(QueryState query, TermWindow *here, int64_t window) except 
         gather_merged(&here.gathering.gathered, here.merged.list, here.merged.list.tfs, window, &here.merged.window_end)
         take_holders(here.gathering, window, &query.packed, &here.held)
         return 1
-    first = here.first
-    if here.leading != NULL:  # each posting of a window is read once
-        if hold_window(query, here.leading, window) != 1:
-            raise RuntimeError("blocks of a term were read, and those of its first slot were not")
-        gather_all(&here.gathering.gathered, &here.leading.held, <uint32_t> (window << WINDOW_BITS))
-        first = here.leading.end
-    for at in range(first, here.end):
-        source = &query.sources[at]
-        if at == here.first and here.has_family:
-            hold_typed(query, here, window)
-            gather_all(&here.gathering.gathered, &here.typed, <uint32_t> (window << WINDOW_BITS))
-        elif has_window(source, window):
-            gather_all(&here.gathering.gathered, source.windows[window], <uint32_t> (window << WINDOW_BITS))
+    if here.slots == NULL:
+        gather_sources(query, here, here.first, here.end, window)
+    for at in range(here.slot_count):
+        slot = &here.slots[at]
+        if slot.here == NULL:
+            gather_sources(query, here, slot.first, slot.first + slot.count, window)
+        elif hold_window(query, slot.here, window) == 1:  # each posting of a window is read once
+            gather_all(&here.gathering.gathered, &slot.here.held, <uint32_t> (window << WINDOW_BITS))
         else:
-            put_postings(source, window, &here.gathering.gathered)
+            raise RuntimeError("blocks of a term were read, and those of a slot were not")
     if kept:
         query.made_bytes += (<Windows> query.windows[here.kept]).keep(window, &here.gathering.gathered, &query.packed)
         if here.end - here.first == 1:
@@ -277,6 +283,24 @@ cdef int hold_window(QueryState query, TermWindow *here, int64_t window) except 
     else:
         take_holders(here.gathering, window, &query.packed, &here.held)
     return 1
+
+
+cdef int gather_sources(
+    QueryState query, TermWindow *here, Py_ssize_t first, Py_ssize_t end, int64_t window
+) except -1:
+    """Add the postings of the words from `first` to `end` - 1, whose blocks were read, to those of a window of a term."""
+    cdef Py_ssize_t at
+    cdef Source *source
+    for at in range(first, end):
+        source = &query.sources[at]
+        if at == here.first and here.has_family:
+            hold_typed(query, here, window)
+            gather_all(&here.gathering.gathered, &here.typed, <uint32_t> (window << WINDOW_BITS))
+        elif has_window(source, window):
+            gather_all(&here.gathering.gathered, source.windows[window], <uint32_t> (window << WINDOW_BITS))
+        else:
+            put_postings(source, window, &here.gathering.gathered)
+    return 0
 
 
 cdef int hold_typed(QueryState query, TermWindow *here, int64_t window) except -2:

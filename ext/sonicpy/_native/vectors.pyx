@@ -1,30 +1,31 @@
-"""Vectors of objects as bits, one for the sign of each number, and their likeness to the vector of a query.
+"""Vectors of objects as bits, one for the sign of each number, and the rows that hold them.
 
     bits     one bit a number, 1 where it is above 0; the first number is the highest bit of the first byte
+    packed   a record of the log holds a vector as: length of the name of its column u8, name, number of bytes u8, bits
     row      a bit for each object of the row, 1 if it has a vector, the first object at the lowest bit of the first
              byte; then the bits of the objects that have one, by place
-
-The vector of a query is whole numbers from -127 to 127. Its likeness to bits is the sum of its numbers, where those
-with a bit of 0 are negated: a whole number, equal on every machine.
 """
 
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.list cimport PyList_GET_SIZE
+from cpython.ref cimport PyObject
 from libc.math cimport fabs, isfinite, rint
-from libc.stdint cimport int8_t, int32_t, uint8_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int8_t, uint8_t, uint64_t
+from libc.string cimport memcmp, memcpy
 
 from sonicpy._native.varint import DamagedBytes
 
 cdef enum:
-    BITS = 1024
     ROW_BYTES = 4080  # with its head it fills one page of LMDB
     LARGEST = 127
-    NIBBLES = 16
     ROW_NUMBER_BYTES = 5  # at the end of a key
 
 BITS_MAX = BITS
+
+cdef extern from "Python.h":
+    PyObject *PyList_GET_ITEM(list values, Py_ssize_t index)
 
 
 # -- numbers to bits --------------------------------------------------------------------------------------------------
@@ -72,6 +73,101 @@ cdef int check_numbers(const double *numbers, Py_ssize_t count) except -1:
     return 0
 
 
+ctypedef fused Number:
+    float
+    double
+    int8_t
+
+
+cdef bint fill_signs(const Number *numbers, Py_ssize_t size, uint8_t *out) noexcept:
+    """Write the bits of 8 * `size` numbers; return whether all of them are finite."""
+    cdef Py_ssize_t byte, bit
+    cdef unsigned int bits, odd = 0
+    for byte in range(size):
+        bits = 0
+        for bit in range(8):
+            bits = bits << 1 | (numbers[bit] > 0)
+            if Number is not int8_t:
+                odd |= numbers[bit] - numbers[bit] != 0  # the difference is no number
+        out[byte] = <uint8_t> bits
+        numbers += 8
+    return not odd
+
+
+cdef bytes unnamed(Py_ssize_t size):
+    """Return a packed vector without the name of a column, its bits still to be written."""
+    cdef bytes packed = PyBytes_FromStringAndSize(NULL, 2 + size)
+    cdef uint8_t *out = <uint8_t *> PyBytes_AS_STRING(packed)
+    out[0] = 0
+    out[1] = <uint8_t> size
+    return packed
+
+
+cdef bytes packed_list(list given):
+    """Return a list of floats as `packed_vector` does."""
+    cdef double numbers[BITS]
+    cdef Py_ssize_t at, count = PyList_GET_SIZE(given)
+    cdef PyObject *number
+    cdef bytes packed
+    if not 0 < count <= BITS or count % 8:
+        return None
+    for at in range(count):
+        number = PyList_GET_ITEM(given, at)  # borrowed
+        if not PyFloat_CheckExact(<object> number):
+            return None
+        numbers[at] = PyFloat_AS_DOUBLE(<object> number)
+    packed = unnamed(count // 8)
+    return packed if fill_signs(numbers, count // 8, <uint8_t *> PyBytes_AS_STRING(packed) + 2) else None
+
+
+cdef bytes packed_buffer(object given):
+    """Return a buffer as `packed_vector` does."""
+    cdef Py_buffer view
+    cdef bytes packed
+    cdef uint8_t *out
+    cdef char form
+    cdef bint is_allowed = True
+    try:
+        PyObject_GetBuffer(given, &view, PyBUF_ND | PyBUF_FORMAT)
+    except BufferError:  # its numbers do not lie side by side
+        return None
+    try:
+        form = view.format[0] if view.format is not NULL and not view.format[1] else 0
+        if view.ndim != 1 or not 0 < view.shape[0] <= BITS or view.shape[0] % 8 or form not in (b"f", b"d", b"b"):
+            return None
+        packed = unnamed(view.shape[0] // 8)
+        out = <uint8_t *> PyBytes_AS_STRING(packed) + 2
+        if form == b"f":
+            is_allowed = fill_signs(<const float *> view.buf, view.shape[0] // 8, out)
+        elif form == b"d":
+            is_allowed = fill_signs(<const double *> view.buf, view.shape[0] // 8, out)
+        else:
+            fill_signs(<const int8_t *> view.buf, view.shape[0] // 8, out)
+        return packed if is_allowed else None
+    finally:
+        PyBuffer_Release(&view)
+
+
+def packed_vector(given) -> bytes | None:
+    """Return the packed form of bits as bytes, or of numbers as a list of floats or a buffer, without the name of a
+    column; None: `given` is of another kind or is not allowed, and `sonicpy.vectors` reads it or names its fault.
+    """
+    cdef Py_ssize_t size
+    cdef bytes packed
+    if type(given) is bytes:
+        size = PyBytes_GET_SIZE(given)
+        if not 0 < size <= BITS // 8:
+            return None
+        packed = unnamed(size)
+        memcpy(PyBytes_AS_STRING(packed) + 2, PyBytes_AS_STRING(given), size)
+        return packed
+    if type(given) is list:
+        return packed_list(given)
+    if not PyObject_CheckBuffer(given) or hasattr(given, "as_py") or hasattr(given, "to_pylist"):
+        return None
+    return packed_buffer(given)
+
+
 def signs(given) -> bytes:
     """Return the bits of a vector.
 
@@ -82,15 +178,11 @@ def signs(given) -> bytes:
         ValueError, TypeError: `given` has something other than numbers, or a number of them that is not allowed.
     """
     cdef double numbers[BITS]
-    cdef Py_ssize_t at, count = numbers_of(given, numbers)
+    cdef Py_ssize_t count = numbers_of(given, numbers)
     cdef bytes packed
-    cdef uint8_t *out
     check_numbers(numbers, count)
     packed = PyBytes_FromStringAndSize(NULL, count // 8)
-    out = <uint8_t *> PyBytes_AS_STRING(packed)
-    memset(out, 0, count // 8)
-    for at in range(count):
-        out[at >> 3] |= (numbers[at] > 0) << (7 - (at & 7))
+    fill_signs(numbers, count // 8, <uint8_t *> PyBytes_AS_STRING(packed))
     return packed
 
 
@@ -136,20 +228,24 @@ def places_of(bytes prefix not None, Py_ssize_t size, iids not None) -> list:
         prefix: the prefix of the keys of the column.
         size: the number of bytes of a vector.
     """
-    cdef Py_ssize_t head = PyBytes_GET_SIZE(prefix), count = 8 * ROW_BYTES // (8 * size + 1), byte
+    cdef Py_ssize_t count = 8 * ROW_BYTES // (8 * size + 1)
     cdef uint64_t iid, row
-    cdef uint8_t *at
-    cdef bytes key
     cdef list found = []
     for iid in iids:
         row = iid // <uint64_t> count
-        key = PyBytes_FromStringAndSize(NULL, head + ROW_NUMBER_BYTES)
-        at = <uint8_t *> PyBytes_AS_STRING(key)
-        memcpy(at, PyBytes_AS_STRING(prefix), head)
-        for byte in range(ROW_NUMBER_BYTES):
-            at[head + byte] = (row >> 8 * (ROW_NUMBER_BYTES - 1 - byte)) & 0xFF
-        found.append((key, <Py_ssize_t> (iid - row * <uint64_t> count)))
+        found.append((row_key(prefix, row), <Py_ssize_t> (iid - row * <uint64_t> count)))
     return found
+
+
+cdef bytes row_key(bytes prefix, uint64_t row):
+    """Return the key of a row of the column whose keys begin with `prefix`."""
+    cdef Py_ssize_t head = PyBytes_GET_SIZE(prefix), byte
+    cdef bytes key = PyBytes_FromStringAndSize(NULL, head + ROW_NUMBER_BYTES)
+    cdef uint8_t *at = <uint8_t *> PyBytes_AS_STRING(key)
+    memcpy(at, PyBytes_AS_STRING(prefix), head)
+    for byte in range(ROW_NUMBER_BYTES):
+        at[head + byte] = (row >> 8 * (ROW_NUMBER_BYTES - 1 - byte)) & 0xFF
+    return key
 
 
 cdef extern from *:
@@ -190,7 +286,12 @@ def vector_at(bytes row not None, Py_ssize_t place, Py_ssize_t size):
 
 def with_vector(bytes row, Py_ssize_t place, bytes bits not None) -> bytes:
     """Return a row in which the object at `place` has the given bits; `row` None: a new row. Raises DamagedBytes."""
-    cdef Py_ssize_t size = PyBytes_GET_SIZE(bits), head, before, has
+    return changed_row(row, place, PyBytes_AS_STRING(bits), PyBytes_GET_SIZE(bits))
+
+
+cdef bytes changed_row(bytes row, Py_ssize_t place, const char *bits, Py_ssize_t size):
+    """Return the row of `with_vector`; its arguments, with the `size` bytes at `bits`."""
+    cdef Py_ssize_t head, before, has
     cdef const uint8_t *old
     cdef uint8_t *new
     cdef bytes packed
@@ -203,7 +304,7 @@ def with_vector(bytes row, Py_ssize_t place, bytes bits not None) -> bytes:
     packed = PyBytes_FromStringAndSize(NULL, PyBytes_GET_SIZE(row) + (0 if has else size))
     new = <uint8_t *> PyBytes_AS_STRING(packed)
     memcpy(new, old, before)
-    memcpy(new + before, PyBytes_AS_STRING(bits), size)
+    memcpy(new + before, bits, size)
     memcpy(new + before + size, old + before + has * size, PyBytes_GET_SIZE(row) - before - has * size)
     new[place >> 3] |= 1 << (place & 7)
     return packed
@@ -236,68 +337,74 @@ def held_places(bytes row not None, Py_ssize_t size) -> list:
     return [place for place in range(8 * head) if at[place >> 3] >> (place & 7) & 1]
 
 
-# -- likeness ---------------------------------------------------------------------------------------------------------
-
-cdef void fill_sums(int32_t *sums, const int8_t *numbers, Py_ssize_t count) noexcept:
-    """Write, for every four numbers, their sums for all sixteen ways to negate some of them."""
-    cdef Py_ssize_t group
-    cdef int bits, bit
-    for group in range(count // 4):
-        sums[0] = -(numbers[0] + numbers[1] + numbers[2] + numbers[3])
-        for bit in range(4):  # the last number has the lowest bit
-            for bits in range(1 << bit):
-                sums[(1 << bit) + bits] = sums[bits] + 2 * numbers[3 - bit]
-        sums += NIBBLES
-        numbers += 4
-
-
-def likenesses(bytes query not None, list places not None) -> list:
-    """Return the likeness of each object to a query, in the order of the objects; None for an object without a vector.
+cdef class VectorSlot:
+    """A column of vectors in the open transaction, and the key of its row that changed last.
 
     Args:
-        query: the numbers of the query as int8.
-        places: the (row, place) of each object; the row is None if it does not exist.
-
-    Raises:
-        DamagedBytes: a row cannot be read.
-        ValueError: the query has a number of numbers that no vector has.
+        head: the packed form of vectors of the column, without their bits.
+        prefix: the prefix of the keys of the column.
+        waiting: the changed rows, by key; b"": the row will be deleted.
+        read: a function that returns the row under a key that is not among them, or None.
     """
-    cdef Py_ssize_t count = PyBytes_GET_SIZE(query), size = count // 8, place, byte, head
-    cdef const uint8_t *at
-    cdef int32_t total
-    cdef int32_t *sums
-    cdef list found = []
-    if not 0 < count <= BITS or count % 8:
-        raise ValueError(f"a query has {count} numbers; allowed are multiples of 8 from 8 to {BITS}")
-    sums = <int32_t *> PyMem_Malloc(count * 4 * sizeof(int32_t))
-    if sums is NULL:
-        raise MemoryError
-    try:
-        fill_sums(sums, <const int8_t *> PyBytes_AS_STRING(query), count)
-        for row, place in places:
-            if row is None:
-                found.append(None)
-                continue
-            head = check_row(row, size)
-            at = <const uint8_t *> PyBytes_AS_STRING(<bytes> row)
-            if not at[place >> 3] >> (place & 7) & 1:
-                found.append(None)
-                continue
-            at += head + before_place(at, place) * size
-            total = 0
-            for byte in range(size):
-                total += sums[2 * byte * NIBBLES + (at[byte] >> 4)] + sums[(2 * byte + 1) * NIBBLES + (at[byte] & 15)]
-            found.append(total)
-        return found
-    finally:
-        PyMem_Free(sums)
+    cdef bytes _head, _prefix, _key
+    cdef dict _waiting
+    cdef object _read
+    cdef Py_ssize_t _size
+    cdef uint64_t _count, _row
+
+    def __cinit__(self, bytes head not None, bytes prefix not None, dict waiting not None, read not None):
+        self._size = head[len(head) - 1] if head else 0
+        if not 0 < self._size <= BITS // 8:
+            raise ValueError(f"a vector has {self._size} bytes; allowed are 1 to {BITS // 8}")
+        self._head, self._prefix, self._waiting, self._read = head, prefix, waiting, read
+        self._count = 8 * ROW_BYTES // (8 * self._size + 1)
+
+    def put(self, uint64_t iid, bytes packed not None) -> None:
+        """Set the vector of an object; `packed` is one that `VectorSlots.of` has found this slot for. Raises
+        DamagedBytes."""
+        cdef uint64_t row = iid // self._count
+        cdef Py_ssize_t head = PyBytes_GET_SIZE(packed) - self._size
+        if head < 0:
+            raise ValueError("a packed vector is shorter than its bits")
+        if self._key is None or row != self._row:
+            self._key = row_key(self._prefix, row)
+            self._row = row
+        before = self._waiting.get(self._key)
+        if before is None:
+            before = self._read(self._key)
+        self._waiting[self._key] = changed_row(
+            before or None, <Py_ssize_t> (iid - row * self._count), PyBytes_AS_STRING(packed) + head, self._size
+        )
 
 
-def square_sum(bytes query not None) -> int:
-    """Return the sum of the squares of the numbers of a query."""
-    cdef const int8_t *numbers = <const int8_t *> PyBytes_AS_STRING(query)
-    cdef Py_ssize_t at
-    cdef uint64_t total = 0
-    for at in range(PyBytes_GET_SIZE(query)):
-        total += numbers[at] * numbers[at]
-    return total
+cdef class VectorSlots:
+    """The slots of a bucket in the open transaction.
+
+    Args:
+        read: a function that returns the VectorSlot of vectors with a head, or None.
+    """
+    cdef list _slots
+    cdef object _read
+
+    def __cinit__(self, read not None):
+        self._slots = []
+        self._read = read
+
+    def of(self, bytes packed not None) -> VectorSlot | None:
+        """Return the slot of a packed vector; None: `packed` has several vectors, or the bucket lacks the column."""
+        cdef const char *at = PyBytes_AS_STRING(packed)
+        cdef Py_ssize_t size = PyBytes_GET_SIZE(packed), head = <Py_ssize_t> (<uint8_t> at[0]) + 2
+        cdef VectorSlot slot
+        if head >= size or size != head + <Py_ssize_t> (<uint8_t> at[head - 1]):
+            return None
+        for slot in self._slots:
+            if PyBytes_GET_SIZE(slot._head) == head and not memcmp(PyBytes_AS_STRING(slot._head), at, head):
+                return slot
+        slot = self._read(packed[:head])
+        if slot is not None:
+            self._slots.append(slot)
+        return slot
+
+    def clear(self) -> None:
+        """Forget all slots, because the columns have changed."""
+        self._slots.clear()

@@ -48,7 +48,7 @@ from sonicpy._native.score_bounds cimport (
     forget_limits,
     score_bound,
 )
-from sonicpy._native.term_windows cimport find_leading_windows, find_merged, find_windows, rewind_all, window_below
+from sonicpy._native.term_windows cimport find_merged, find_slot_windows, find_windows, rewind_all, window_below
 from sonicpy._native.top_k cimport EXACT, FULL, ScoredObject
 from sonicpy._native.walk_choice cimport choose, find_able, may_be_best
 from sonicpy._native.wanted_blocks cimport PATIENCE, ask_for_all, ask_for_next, ask_for_others
@@ -71,7 +71,7 @@ cdef int begin_walk(QueryState query) except -1:
     """Go to the first driver."""
     query.parts = <double *> block_of(query, query.term_count, sizeof(double))
     query.held = <double *> block_of(query, query.term_count, sizeof(double))
-    find_leading_windows(query)
+    find_slot_windows(query)
     start_driver(query)
     # Those that hold every word come first, wherever they are. While the best are fewer, no bound rules out anybody.
     query.only_full = query.is_full_slot and query.bringing > 1
@@ -159,14 +159,15 @@ cdef int walk(QueryState query) except -2:
 
 cdef int find_all_merged(QueryState query) except -1:
     """Find the merged postings of rare terms. Lists with only a few look-ups are not merged for this."""
-    cdef Py_ssize_t at, number
+    cdef Py_ssize_t at, number, place
     cdef uint64_t most = UINT64_MAX
     for at in range(query.term_count):
         number = query.drivers[at]
         if query.terms[number].count == 1:
             find_merged(query, &query.here[number], most)
-        elif query.here[number].leading != NULL:
-            find_merged(query, query.here[number].leading, most)
+        for place in range(query.here[number].slot_count):
+            if query.here[number].slots[place].here != NULL:
+                find_merged(query, query.here[number].slots[place].here, most)
         if at == 0:
             most = query.terms[number].df * LOOKUPS_WORTH
     if query.driver < query.driver_count and query.own == &query.here[query.term_count]:

@@ -286,10 +286,7 @@ class Spread:
         kind: str = "spread_find"
         more: tuple[str | int | None, ...] = ()
         if command.boost is not None:
-            kind, more = "spread_boosted", (command.filter, command.boost)
-            highest = await self.highest(command)
-            if highest is not None:
-                kind, more = "spread_aged", (*more, highest)
+            kind, more = "spread_aged", (command.filter, command.boost, await self.highest(command))
         elif command.filter is not None:
             kind, more = "spread_find_filtered", (command.filter,)
         kind = "spread_how" if how else kind

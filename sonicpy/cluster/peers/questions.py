@@ -85,8 +85,8 @@ METHODS = frozenset(
         *("spread_asked", "spread_fields", "spread_how"),
         *("spread_together", "spread_typed", "spread_passing_together", "spread_scored"),
         *("spread_meant", "vector_refusal", "synonyms_from", "claim_state"),
-        *("spread_grouped", "spread_passing", "spread_highest", "spread_aged"),
-        *("spread_boosted", "spread_facets", "spread_find_filtered", "spread_place", "spread_sorted"),
+        *("spread_grouped", "spread_passing", "spread_highest"),
+        *("spread_aged", "spread_facets", "spread_find_filtered", "spread_place", "spread_sorted"),
     }
 )
 COMMIT_BEFORE = frozenset({"stats"})

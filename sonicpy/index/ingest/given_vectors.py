@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from sonicpy._native.vectors import packed_vector
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown, shown_part
 from sonicpy.store.changing.mutations import ChangeFields, Mutation, PushTerms, PushWith, UpsertTerms
@@ -25,6 +26,7 @@ from sonicpy.vectors import bits_by_column, bits_of, is_column, numbers_of, read
 Embed = Callable[[list[str]], Sequence[Any]]
 """Returns a vector for each text; see `embed` of `sonicpy.open`."""
 
+VECTOR_ID = VECTORS.id
 IN_COMPAT = "vector is refused: compat mode has no vectors"
 
 Scoped = tuple[str, str]
@@ -34,7 +36,8 @@ GIVING = (PushWith, UpsertTerms, ChangeFields)
 
 def packed_fields(argument: str, given: Any) -> tuple[tuple[int, bytes], ...]:
     """Return the fields of a PUSH with vectors that a program gave. Raises InvalidArgument as `bits_of`."""
-    return ((VECTORS.id, pack_vectors(bits_by_column(argument, given))),)
+    packed = packed_vector(given)  # of most
+    return ((VECTOR_ID, pack_vectors(bits_by_column(argument, given)) if packed is None else packed),)
 
 
 def vector_fields(vector: str) -> tuple[tuple[int, bytes], ...]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from sonicpy._native.terms import PART, SPECIAL, Terms
 from sonicpy.index.search.deciding_terms import deciding
-from sonicpy.index.search.demands import NONE, AskedTerms, Demands, Either, RefusedWord
+from sonicpy.index.search.demands import NONE, AskedTerms, Demands, Either, RefusedWord, demands_of_options
 from sonicpy.index.search.web_syntax import BEGUN, MANY, PHRASE, REFUSED, REQUIRED, WORDS, WebItem, WebQuery
 from sonicpy.index.search.web_syntax import PART as INNER
 from sonicpy.lexer.lexer import Lexer
@@ -23,15 +23,14 @@ def asked_terms(terms: Terms, web: WebQuery | None, code: str | None, lexer: Lex
         web: the text with its signs; None: signs do not count.
         code: the language of the text; None: unknown.
     """
-    reader = _Reader(terms, code, lexer)
-    demands = NONE if web is None or web.is_plain else reader.demands(web)
-    edits = None if search.fuzzy == "auto" else int(search.fuzzy)
-    demands = demands._replace(
-        match=search.match,
-        edits=edits,
-        fields=() if search.fields is None else tuple(weights_of(search.fields).items()),
-    )
-    return terms if demands == NONE else AskedTerms(reader.terms(), demands)
+    demands = demands_of_options(search.match, search.fuzzy)
+    if search.fields is not None:
+        demands = demands._replace(fields=tuple(weights_of(search.fields).items()))
+    if web is not None and not web.is_plain:
+        reader = _Reader(terms, code, lexer)
+        demands = reader.demands(web)._replace(match=demands.match, edits=demands.edits, fields=demands.fields)
+        terms = reader.terms()
+    return terms if demands == NONE else AskedTerms(terms, demands)
 
 
 class _Reader:
@@ -43,6 +42,7 @@ class _Reader:
         self._lexer = lexer
         self._numbers = {(word, WORDS, ""): number for number, word in enumerate(terms.words)}
         self._more: list[tuple[bytes, int]] = []
+        self._lexed_before: dict[str, Terms] = {}
 
     def terms(self) -> Terms:
         """Return the terms of the text, followed by those that only occur in items."""
@@ -142,7 +142,10 @@ class _Reader:
         return self._numbers[key]
 
     def _lexed(self, text: str) -> Terms:
-        return self._lexer.lex_query(text, self._code)[0]
+        terms = self._lexed_before.get(text)
+        if terms is None:
+            terms = self._lexed_before[text] = self._lexer.lex_query(text, self._code)[0]
+        return terms
 
     def _refused(self, items: Iterable[WebItem]) -> Iterator[RefusedWord]:
         """Yield the words that items refuse; an item of several words refuses nothing."""

@@ -5,6 +5,7 @@ as in a plan. All values are plain data, because nodes of a cluster send them to
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from sonicpy._native.terms import Terms
@@ -58,6 +59,16 @@ class Demands(NamedTuple):
     inside: tuple[tuple[int, str], ...] = ()
     phrases: tuple[tuple[bool, tuple[str, ...]], ...] = ()
 
+    @property
+    def has_signs(self) -> bool:
+        """Whether signs in the text put demands on terms."""
+        return bool(self.required or self.begun or self.inner or self.either or self.refused or self.inside)
+
+    @property
+    def are_met_by_all_words(self) -> bool:
+        """Whether the objects that hold every word meet the demands, and come first."""
+        return self.match != "any" and not (self.has_signs or self.fields or self.phrases)
+
     def signed(self) -> set[int]:
         """Return the terms that an object has to hold because of signs in the text, alone or as alternatives."""
         among = (number for has_to, each in self.either if has_to for numbers in each for number in numbers)
@@ -65,6 +76,12 @@ class Demands(NamedTuple):
 
 
 NONE = Demands()
+
+
+@cache
+def demands_of_options(match: str, fuzzy: str) -> Demands:
+    """Return the demands of two options of a query: see `Search`."""
+    return Demands(match, None if fuzzy == "auto" else int(fuzzy))
 
 
 class AskedTerms(Terms):

@@ -77,6 +77,14 @@ class Lexicons:
         """(bucket, typed word, matching) -> the compounds with the typed word as a part, at a moment."""
         self.begun: dict[tuple[int, bytes], tuple[tuple[int, ...], tuple[bytes, ...], Mark]] = {}
         """(bucket, typed word) -> the words that begin with the typed one, if they are few, at a moment."""
+        self.long_begun: dict[tuple[int, bytes], tuple[tuple[int, ...], tuple[bytes, ...], Mark]] = {}
+        """The same if they are many."""
+        self.long_begun_words = 0
+        """An upper bound of the number of words in all values of `long_begun`."""
+        self.beginnings: dict[tuple[int, bytes], tuple[int, tuple[tuple[bytes, TermInfo, int], ...]]] = {}
+        """(bucket, typed word) -> (`serial` of the reader, the most frequent of many words that begin with it)."""
+        self.beginning_words = 0
+        """An upper bound of the number of words in all values of `beginnings`."""
         self.joined_words = 0
         """An upper bound of the number of words in all values of `joined`."""
         self.places = WordPlaces()

@@ -8,13 +8,12 @@ best object of a group is the best one in this order.
 
 from collections.abc import Iterable, Sequence
 from math import sqrt
-from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sonicpy._native.likeness import likenesses, reorder, square_sum
 from sonicpy._native.mask import Mask
 from sonicpy._native.plan import Plan
 from sonicpy._native.terms import Terms
-from sonicpy._native.vectors import likenesses, square_sum
 from sonicpy.api.hits import Hits
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.found_hits import hows_of
@@ -79,8 +78,7 @@ def sums_of(reader: BucketReader, vector: str, iids: Sequence[int]) -> Sums | st
     if column.bits != len(query):
         return f"it has {len(query)} numbers, the vectors {column.name} of the bucket {column.bits}"
     places = column.places(reader.state.bucket, iids)
-    rows = reader.vector_rows(list(dict(places)))
-    return likenesses(query, [(rows.get(key), place) for key, place in places])
+    return likenesses(query, places, reader.vector_rows(list(dict(places))))
 
 
 def refused_vector(why: str) -> InvalidArgument:
@@ -106,18 +104,7 @@ def reordered(scores: Sequence[float], sums: Sums, search: Search) -> Reordered:
     assert search.vector is not None
     _, query = read_numbers(search.vector)
     norm = sqrt(square_sum(query) * len(query))
-    known = [total for total in sums if total is not None]
-    mean, weight = sum(known) / len(known) / norm if known and norm else 0.0, search.meaning
-    cosines = [None if total is None else total / norm if norm else 0.0 for total in sums]
-    added = [weight * (mean if cosine is None else cosine) for cosine in cosines]
-    finals = list(map(add, scores, added))
-    order = sorted(range(len(finals)), key=finals.__getitem__, reverse=True)  # equal ones stay in order
-    return Reordered(
-        [*order, *range(len(finals), len(scores))],
-        [*map(finals.__getitem__, order), *scores[len(finals) :]],
-        cosines,
-        added,
-    )
+    return Reordered(*reorder(list(scores), list(sums), norm, search.meaning))
 
 
 class Meant(NamedTuple):

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from sonicpy._native.terms import Terms
-from sonicpy.api.hits import Hits
+from sonicpy.api.hits import Hits, plain_hits
 from sonicpy.bucket_names import in_bucket
 from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.found_hits import hits_of
@@ -53,6 +53,8 @@ def query_hits(
 ) -> Hits:
     """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it. The
     arguments are those of `query`."""
+    if terms is NO_TERMS and isinstance(lexicon, Lexicon):
+        return plain_hits(newest_names(lexicon, config, search))
     if search.total and (search.phrase is not None or search.syntax == "web"):
         from sonicpy.index.search.phrases import PhraseChecks, has_checks  # noqa: PLC0415  loaded when it is needed
 

@@ -179,7 +179,7 @@ class Conversion:
         for _ in range(GROWTHS_MAX):
             if self._environment.needs_room():
                 self._environment.grow()
-            transaction = self._environment.begin(write=True)
+            transaction = self._environment.begin()
             done = self._objects_done
             try:
                 view = WriteView(transaction, self._cache, get_ident())

@@ -97,7 +97,8 @@ def _push_with(view: "WriteView", mutation: PushWith, new: bool) -> int:
     if fields and fields[0][0] == ORDER.id:
         return _push_with_order(writer, mutation, new)
     next_iid = writer.state.next_iid
-    is_done = writer.push_with_vector(oid, terms, fields[0][1], new=new) if is_vector(fields) else None
+    slot = writer.vectors.of(fields[0][1]) if is_vector(fields) else None
+    is_done = None if slot is None else writer.push_with_vector(oid, terms, slot, fields[0][1], new=new)
     if is_done is None and not writer.push(oid, terms, new=new) or is_done is False:
         return 1
     if terms.languages:

@@ -7,16 +7,16 @@ from sonicpy._native.growing_record import GrowingRecord
 from sonicpy._native.impact_rows import ImpactRow, rows_with_blocks, widened_rows
 from sonicpy._native.lengths import pack_length
 from sonicpy._native.object_record import ObjectRecord
-from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, NewestRow, oid_at
-from sonicpy._native.recent_row import RecentRow
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, oid_at
 from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.varint import DamagedBytes
+from sonicpy._native.waiting_rows import NewestRow, RecentRow
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.disk.table_numbers import COMMON, IMPACTS, OBJECTS, POSTINGS, WORDS, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, block_position
 from sonicpy.store.rows.word_rows import stored_words
-from sonicpy.store.views.bucket_reader import find_among, missing, unpacked
+from sonicpy.store.views.bucket_reader import find_among, unpacked
 from sonicpy.store.views.write_cache import BucketWriteCache
 
 if TYPE_CHECKING:
@@ -66,28 +66,28 @@ class BucketTables:
 
     def find_among(self, iids: tuple[int, ...], oid: bytes) -> tuple[int, ObjectRecord] | None:
         """Return the IID and the record of the object among `iids` that has an OID, or None."""
-        return find_among(self._record, self._view.by_association, self._state.bucket, iids, oid)
-
-    def _record(self, bucket: int, iid: int) -> bytes | None:
-        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
-        row = self._record_row(number)
-        return row.record(place) if row.number == number else None
+        return find_among(self._record, iids, oid)
 
     def find_growing(self, iids: tuple[int, ...], oid: bytes) -> tuple[int, ObjectRecord | GrowingRecord] | None:
         """Return the IID and the record of an object as `find_among` does; a large record is one that grows."""
-        bucket, by_association = self._state.bucket, self._view.by_association
-        for iid in iids:
-            number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
-            row = self._record_row(number)
-            record: ObjectRecord | GrowingRecord | None = row.growing(place) if row.number == number else None
-            if record is None:
-                packed = row.record(place) if row.number == number else None
-                if packed is None:
-                    raise missing(bucket, iid)
-                record = unpacked(by_association, bucket, iid, packed, GrowingRecord.of)
-            if record.oid == oid:
-                return iid, record
-        return None
+        return find_among(self._growing_record, iids, oid)
+
+    def _record(self, iid: int) -> ObjectRecord:
+        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
+        row = self._record_row(number)
+        packed = row.record(place) if row.number == number else None
+        return unpacked(self._view.by_association, self._state.bucket, iid, packed, ObjectRecord.unpack)
+
+    def _growing_record(self, iid: int) -> ObjectRecord | GrowingRecord:
+        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
+        row = self._record_row(number)
+        packed = None
+        if row.number == number:
+            growing = row.growing(place)
+            if growing is not None:
+                return growing
+            packed = row.record(place)
+        return unpacked(self._view.by_association, self._state.bucket, iid, packed, GrowingRecord.of)
 
     def iid_among(self, iids: tuple[int, ...], oid: bytes) -> int | None:
         """Return the IID of the object among `iids` that has an OID, or None; no record is read."""
@@ -118,10 +118,7 @@ class BucketTables:
         if newest.number <= number:
             return newest
         row = held.recent.get(number)
-        if row is None:
-            view = self._view
-            row = held.read_recent(view.transaction, self._state.bucket, number, dense=not view.by_association)
-        return row
+        return self._view.recent(self._state.bucket, number) if row is None else row
 
     def read_terms(self, term_ids: list[int]) -> dict[int, bytes]:
         """Return the terms of a list of ids, by id."""
@@ -258,4 +255,4 @@ class BucketTables:
     def drop_record(self, iid: int) -> None:
         """Take the record of an object out of its row."""
         number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
-        self._record_row(number).drop(place)  # of an object that was found
+        self._record_row(number).remove(place)  # of an object that was found

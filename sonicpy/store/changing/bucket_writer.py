@@ -11,13 +11,14 @@ from sonicpy._native.parts import JOINT_MARK
 from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.terms import PART, STOP, Terms
 from sonicpy._native.varint import DamagedBytes
+from sonicpy._native.vectors import VectorSlot, VectorSlots
 from sonicpy.errors import StoreDamaged
 from sonicpy.rules import FIRST, NEWEST, counts_letters
 from sonicpy.store.changing.bucket_tables import BucketTables
 from sonicpy.store.changing.tag_writer import TagWriter
 from sonicpy.store.changing.text_writer import TextWriter
 from sonicpy.store.changing.value_writer import ValueWriter
-from sonicpy.store.changing.vector_slots import VectorSlots
+from sonicpy.store.changing.vector_slots import slots_of
 from sonicpy.store.disk.table_numbers import POSTINGS, REMOVED, StoredRow
 from sonicpy.store.disk.why import Why
 from sonicpy.store.fields.all_fields import FACTS, TAGS, VALUES, beside_terms
@@ -76,7 +77,7 @@ class BucketWriter:
     @cached_property
     def vectors(self) -> VectorSlots:
         """The slots for the vectors of objects."""
-        return VectorSlots(self.view, self.state)
+        return slots_of(self.view, self.state.bucket)
 
     @cached_property
     def tags(self) -> TagWriter:
@@ -154,21 +155,17 @@ class BucketWriter:
         if self._orders is not None:
             self._orders.drop(iid)
 
-    def push_with_vector(self, oid: str, terms: Terms, packed: bytes, *, new: bool = False) -> bool | None:
-        """Add the terms of a text and one vector to an object, quickly; return as `push` does; None: the bucket lacks a
-        column for the vector, and nothing was done.
+    def push_with_vector(self, oid: str, terms: Terms, slot: VectorSlot, packed: bytes, *, new: bool = False) -> bool:
+        """Add the terms of a text and one vector, in the slot that `vectors` has for it, to an object; return as `push`
+        does.
         """
-        slot = self.vectors.of(packed)
-        if slot is None:
-            return None
-        next_iid = self.state.next_iid
         if not self.push(oid, terms, new=new):
             return False
-        iid: int | None = next_iid
-        if self.state.next_iid == next_iid:
+        iid: int | None = self._pushes.begun
+        if iid == -1:
             iid = self.iid_of(oid)
         assert iid is not None
-        slot.put(self.state.bucket, iid, packed[-slot.column_bytes :])
+        slot.put(iid, packed)
         return True
 
     def forget_columns(self) -> None:

@@ -13,8 +13,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from sonicpy.errors import StoreDamaged
+from sonicpy.late import late
 from sonicpy.store.changing.bucket_writer import TERMS_MAX, writer_of
-from sonicpy.store.changing.part_sorter import PartSorter, wants_sorting
 from sonicpy.store.disk.table_numbers import META, SCOPES, VECTORS, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import collection_prefix, scope_of
@@ -23,7 +23,11 @@ from sonicpy.store.rows.synonym_rules import put_rules
 from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, pack_columns, unpack_columns, vector_prefix
 
 if TYPE_CHECKING:
+    from sonicpy.store.changing.part_sorter import PartSorter, wants_sorting
     from sonicpy.store.views.write_view import WriteView
+else:
+    PartSorter = late("sonicpy.store.changing.part_sorter", "PartSorter", __name__)
+    wants_sorting = late("sonicpy.store.changing.part_sorter", "wants_sorting", __name__)
 
 TERMS_PER_STEP = 300
 """The most terms of an object that one step removes: about 2 ms."""

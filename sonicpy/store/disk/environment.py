@@ -2,7 +2,7 @@
 
 Invariants:
 - A write transaction is begun, committed and aborted on one thread, because LMDB's lock of the writer belongs to it. It
-  is also used there alone, or, after `share`, on any thread that has the turn.
+  is also used there alone, or, after `share` or with a holder, on any thread that has the turn.
 - A transaction is opened and counted, or released, in one native call (`_native/readers.pyx`): so no exception of a
   signal handler can leave a transaction open that is not counted. Flags are set right before a `try` and reset first of
   all behind its `finally`, where no exception can come in between.
@@ -30,10 +30,10 @@ from sonicpy._native.one_thread import OneThread
 from sonicpy._native.readers import OpenTransactions, Reading
 from sonicpy._native.turn import Turn
 from sonicpy.errors import StoreError
-from sonicpy.files import PRIVATE, Access, open_new
+from sonicpy.files import PRIVATE, Access
 from sonicpy.store.disk.checkpoint import Checkpoints
 from sonicpy.store.disk.partial_transaction import PartialTransaction
-from sonicpy.store.disk.platform import make_folder
+from sonicpy.store.disk.platform import make_folder, reserve_file
 from sonicpy.store.disk.table_numbers import TABLE_NAMES
 from sonicpy.store.disk.table_rows import Tables, not_opened, translated, with_all_of_the_map
 from sonicpy.store.disk.transaction import Transaction
@@ -113,7 +113,7 @@ class Environment:
         try:
             if not read_only:
                 make_folder(folder, access)
-                reserve_lock_file(folder / LOCK_FILE, access)
+                reserve_file(folder / LOCK_FILE, LOCK_BYTES, access)  # a page without a block would crash the process
             opened = partial(
                 lmdb.open, os.fsencode(folder), map_size=map_bytes, max_dbs=len(tables), max_readers=MAX_READERS,
                 sync=bool(sync), metasync=bool(sync), max_spare_txns=8, readonly=read_only, create=not read_only,
@@ -181,10 +181,17 @@ class Environment:
             self._set_map_bytes(2 * self.map_bytes())
             return self._env.open_db(name, create=create)
 
-    def begin(self, *, write: bool) -> Transaction:
-        """Begin a writing transaction, whatever `write` is; its thread ends it unless shared. Raises StoreError."""
+    def begin(self, holder: Turn | None = None) -> Transaction:
+        """Begin a write transaction, which this thread ends, unless threads share it.
+
+        Args:
+            holder: the turn of this thread, if any thread that has it later may end the transaction.
+
+        Raises:
+            StoreError: the transaction could not begin.
+        """
         try:
-            return self.transactions.begin_write()
+            return self.transactions.begin_write(holder)
         except lmdb.Error as error:
             raise translated(error) from error
         except RuntimeError as error:  # no thread can be started, or the store was closed
@@ -230,7 +237,7 @@ class Environment:
         Raises:
             StoreFull, StoreError: nothing of the transaction was committed.
         """
-        assert self.transactions.own_writer is transaction, "another thread began it, or it is over"
+        assert self.transactions.own_writer is transaction, "another thread may end it, or it is over"
         checkpoints = self._checkpoints
         try:
             if checkpoints is None:
@@ -342,11 +349,12 @@ class Environment:
         return not self._copies and self.used_bytes() > GROW_WHEN_USED * self.map_bytes()
 
     def grow(self) -> None:
-        """Double the map; waits until no other transaction of this process is open.
+        """Double the map, as `resize` does. Raises StoreError."""
+        self.resize(2 * self.map_bytes())
 
-        Raises:
-            StoreError: this thread has a transaction open, or the system has no room for the map.
-        """
+    def resize(self, size: int) -> None:
+        """Set the size of the map, at least that of its used pages; waits until no other transaction of this process is
+        open. Raises StoreError: this thread has one open, or the system has no room for the map."""
         if self.transactions.is_here:
             raise StoreError("the store cannot grow while the thread that changes it also reads a snapshot of it")
         with Held(self._resizing):
@@ -354,7 +362,7 @@ class Environment:
             try:
                 if not wait_for_readers(self.transactions, seconds=self.patience_s):
                     raise StoreError("the store cannot grow while other threads read snapshots of it for long")
-                self._set_map_bytes(2 * self.map_bytes())
+                self._set_map_bytes(size)
             except lmdb.Error as error:
                 raise translated(error) from error
             finally:
@@ -487,14 +495,3 @@ def wait_for_readers(open: "OpenTransactions[Transaction]", besides: int | None 
     finally:
         open.awaited -= 1
     return True
-
-
-def reserve_lock_file(path: Path, access: Access = PRIVATE) -> None:
-    """Reserve the blocks of the lock file, made with the modes of `access` if it is missing, before LMDB maps it: a
-    page without a block would crash the process."""
-    descriptor = open_new(path, os.O_RDWR, access, follows=True, shared=True)
-    try:
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(descriptor, 0, LOCK_BYTES)
-    finally:
-        os.close(descriptor)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sonicpy.disk import sync_file, sync_folder
-from sonicpy.files import PRIVATE, Access, make_all, new_bytes
+from sonicpy.files import PRIVATE, Access, make_all, new_bytes, open_new
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 """The file with a random id of this boot, which only Linux has."""
@@ -77,6 +77,17 @@ def make_folder(folder: Path, access: Access = PRIVATE) -> None:
     """Create a folder and its missing parents, on the disk, with the modes of `access`. Raises OSError."""
     for made in make_all(folder, access):
         sync_folder(made.parent)
+
+
+def reserve_file(path: Path, size: int, access: Access = PRIVATE) -> None:
+    """Reserve the blocks of the first `size` bytes of a file, made with the modes of `access` if it is missing, where
+    the system can. Raises OSError."""
+    descriptor = open_new(path, os.O_RDWR, access, follows=True, shared=True)
+    try:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(descriptor, 0, size)
+    finally:
+        os.close(descriptor)
 
 
 def replace_file(path: Path, content: bytes, access: Access = PRIVATE) -> None:

@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from sonicpy._native.completions import pack_completions
+from sonicpy._native.growing_record import GrowingRecord
 from sonicpy._native.keys import word_keys
 from sonicpy._native.length_masks import LengthMasks
 from sonicpy._native.name_map import name_hash
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from sonicpy.store.views.beside_words import ColumnRows, Owner, TagRows
     from sonicpy.store.views.bucket_rows import BucketRows
 
-Record = TypeVar("Record")
+Record = TypeVar("Record", bound=ObjectRecord | GrowingRecord)
 
 WINDOW_BITS = 12
 """The binary logarithm of the number of objects in a window."""
@@ -229,10 +230,7 @@ class BucketReader:
 
     def object_numbered(self, iid: int) -> ObjectRecord:
         """Return the record of the object with this IID. Raises StoreDamaged if the record is missing."""
-        packed = self._view.record(self.state.bucket, iid)
-        if packed is None:
-            raise StoreDamaged(f"bucket {self.state.bucket}: object {iid} is missing")
-        return unpacked(self._view.by_association, self.state.bucket, iid, packed, ObjectRecord.unpack)
+        return _record(self._view, self.state.bucket, iid)
 
     def terms(self, term_ids: list[int]) -> list[str]:
         """Return the terms with these ids. Raises StoreDamaged if one is missing."""
@@ -405,39 +403,36 @@ def tags_state(state: BucketState, counts: TagCounts, beside: Beside = OF_TAGS) 
 def find_object(view: "BucketRows", state: BucketState, oid: str) -> tuple[int, ObjectRecord] | None:
     """Return the IID and the record of an object, or None."""
     name = oid.encode()
-    return find_among(view.record, view.by_association, state.bucket, view.named(state, name, name_hash(name)), name)
+    return find_among(partial(_record, view, state.bucket), view.named(state, name, name_hash(name)), name)
 
 
-def find_among(
-    read: Callable[[int, int], bytes | None], by_association: bool, bucket: int, iids: Iterable[int], oid: bytes
-) -> tuple[int, ObjectRecord] | None:
+def _record(view: "BucketRows", bucket: int, iid: int) -> ObjectRecord:
+    return unpacked(view.by_association, bucket, iid, view.record(bucket, iid), ObjectRecord.unpack)
+
+
+def find_among(read: Callable[[int], Record], iids: Iterable[int], oid: bytes) -> tuple[int, Record] | None:
     """Return the IID and the record of the object among `iids` that has an OID, or None.
 
     Args:
-        read: a function that returns the record of an object of a bucket; None: it has none.
+        read: a function that returns the record of an object.
 
     Raises:
         StoreDamaged: an object has no record, or its record cannot be read.
     """
     for iid in iids:
-        packed = read(bucket, iid)
-        if packed is None:
-            raise missing(bucket, iid)
-        record = unpacked(by_association, bucket, iid, packed, ObjectRecord.unpack)
+        record = read(iid)
         if record.oid == oid:
             return iid, record
     return None
 
 
-def missing(bucket: int, iid: int) -> StoreDamaged:
-    """Return the error about an object that has a name but no record."""
-    return StoreDamaged(f"bucket {bucket}: object {iid} has a name but no record")
-
-
 def unpacked(
-    by_association: bool, bucket: int, iid: int, packed: bytes, unpack: Callable[[bytes, bool], Record]
+    by_association: bool, bucket: int, iid: int, packed: bytes | None, unpack: Callable[[bytes, bool], Record]
 ) -> Record:
-    """Return the record of an object, as `unpack` reads it. Raises StoreDamaged if it cannot be read."""
+    """Return the record of an object, as `unpack` reads it. Raises StoreDamaged if there is none, or it cannot be
+    read."""
+    if packed is None:
+        raise StoreDamaged(f"bucket {bucket}: object {iid} has no record")
     try:
         return unpack(packed, by_association)
     except DamagedBytes as error:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from sonicpy._native.bucket_cache import BucketCache, CachingReader
 from sonicpy.store.disk.table_numbers import StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.names import name_hash, stored_names
 from sonicpy.store.views.bucket_reader import BucketReader
 
 if TYPE_CHECKING:
@@ -37,16 +36,6 @@ class CachedReader(CachingReader, BucketReader):
         if found is None:
             found = self._wordless = super().wordless()
         return found
-
-    def holds(self, oid: str) -> bool:
-        """Return whether an object with this OID exists. Names are compared, and no record is read."""
-        if not self._source.is_committed:
-            return super().holds(oid)
-        name, state, view = oid.encode(), self.state, self._view
-        for iid in stored_names(view.transaction, state, name_hash(name)):
-            if self.oids([iid])[0] == oid:
-                return True
-        return any(self.oids([iid])[0] == oid for iid in view.new_named(state, name))
 
     def read_blocks(self, keys: list[bytes]) -> list[StoredRow]:
         """Return the (key, block) of each existing block of postings with one of these keys, in order.

@@ -7,6 +7,7 @@ OIDs always stay, because an IID always means the same object. Queries repeat th
 
 import threading
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from sonicpy._native.word_range import WordRange
 from sonicpy.rules import counts_letters
 from sonicpy.store.disk.table_numbers import COMMON, IMPACTS, LENGTHS, OBJECTS, WORDS, StoredRow
 from sonicpy.store.disk.transaction import Transaction
-from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.bucket_state import BucketCounts, BucketState
 from sonicpy.store.rows.changes import ChangesBetween, RecentChanges, Touched, changes_since
 from sonicpy.store.rows.keys import (
     TERM_KEY_BYTES,
@@ -128,7 +129,6 @@ class SnapshotCache:
         self.states: dict[tuple[str, str], BucketState | None] = {}
         self.facts: dict[tuple[int, int], bytes | None] = {}
         """The facts of this commit alone, by bucket and kind."""
-        self.bucket_counts = {} if self.recent is None else self.recent.bucket_counts_at(commit)
         self.buckets: dict[int, tuple[int, BucketCache]] = {}
         """Bucket -> the number of the commit for which its cache is valid, and the cache."""
         self.pending: dict[int, KnownPending] = {} if before is None else before.pending
@@ -141,6 +141,11 @@ class SnapshotCache:
             self.posting_bytes, self.row_bytes = before.posting_bytes, before.row_bytes
             if commit // IDLE_COMMITS > before.commit // IDLE_COMMITS:
                 self._drop_idle()
+
+    @cached_property
+    def bucket_counts(self) -> BucketCounts:
+        """Results of `View.count_buckets` at this commit."""
+        return {} if self.recent is None else self.recent.bucket_counts_at(self.commit)
 
     def _drop_idle(self) -> None:
         """Drop the rows of buckets without reads in the last commits."""

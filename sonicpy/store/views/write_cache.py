@@ -7,9 +7,9 @@ before every commit, and a replay of the log restores later ones.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, NewestRow
-from sonicpy._native.recent_row import RecentRow
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW
 from sonicpy._native.term_cache import TermCache
+from sonicpy._native.waiting_rows import NewestRow, RecentRow
 from sonicpy.store.disk.table_numbers import LENGTHS, OBJECTS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.bucket_state import BucketCounts, BucketState
@@ -125,15 +125,9 @@ class BucketWriteCache:
             return self.newest
         return self.recent.get(number)
 
-    def read_recent(self, transaction: Transaction, bucket: int, number: int, *, dense: bool) -> RecentRow:
-        """Read a row of records, not the newest one, and return it for changes until this is called again. `dense`: see
-        `RecentRow`."""
-        if len(self.recent) >= RECENT_MAX or self.recent_bytes >= RECENT_BYTES_MAX:
-            self.write_recent(transaction, bucket)
-        packed = transaction.get(OBJECTS, object_key(bucket, number))
-        self.recent_bytes += len(packed or b"")
-        row = self.recent[number] = RecentRow(number, packed, dense=dense)
-        return row
+    def has_many_recent(self) -> bool:
+        """Return whether the waiting rows of records are to be written before another one is read."""
+        return len(self.recent) >= RECENT_MAX or self.recent_bytes >= RECENT_BYTES_MAX
 
     def write_recent(self, transaction: Transaction, bucket: int) -> None:
         """Write the changed rows of records, without the newest one."""

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from sonicpy._native.keys import bucket_key, pending_rows
-from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, NewestRow, record_at, row_keys
 from sonicpy._native.varint import DamagedBytes
 from sonicpy._native.word_notes import WordNotes
 from sonicpy._native.word_range import WordRange
@@ -21,7 +20,6 @@ from sonicpy.store.disk.table_numbers import (
     DROPPED,
     LENGTHS,
     META,
-    OBJECTS,
     PENDING,
     SCOPES,
     TERMS,
@@ -34,7 +32,7 @@ from sonicpy.store.rows import bucket_rules, uses
 from sonicpy.store.rows import names as name_rows
 from sonicpy.store.rows.bucket_state import BORN_GRAPHLESS, BucketState
 from sonicpy.store.rows.changes import Touched
-from sonicpy.store.rows.keys import BESIDE_MARKS, BUCKET_MAX, bucket_of, object_key, scope_key
+from sonicpy.store.rows.keys import BESIDE_MARKS, BUCKET_MAX, bucket_of, scope_key
 from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.rows.lengths import Lengths, read_lengths, take_lengths
 from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
@@ -48,17 +46,18 @@ from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.column_reader import ColumnReader
 from sonicpy.store.views.digest_writer import DigestWriter
 from sonicpy.store.views.open_orders import OpenFacts, OpenOrders
+from sonicpy.store.views.open_records import OpenRecords
 from sonicpy.store.views.table_readers import TableReaders
 from sonicpy.store.views.vector_rows import VectorRows
 from sonicpy.store.views.view import View
-from sonicpy.store.views.write_cache import BucketWriteCache, WriteCache
+from sonicpy.store.views.write_cache import WriteCache
 
 if TYPE_CHECKING:
     from sonicpy.store.views.beside_words import Owner
     from sonicpy.store.views.read_rows import ReadRows
 
 
-class WriteView(OpenOrders, OpenFacts, View):
+class WriteView(OpenRecords, OpenOrders, OpenFacts, View):
     """The view of an open write transaction, its own changes included.
 
     Args:
@@ -145,10 +144,6 @@ class WriteView(OpenOrders, OpenFacts, View):
             words, common = self.terms.rows()
             self.transaction.put_many(WORDS, words)
             self.transaction.put_many(COMMON, common)
-
-    def flush_records(self, bucket: int) -> None:
-        """Write the changed rows of records of a bucket."""
-        self._write_cache.of(bucket).write_records(self.transaction, bucket)
 
     def bucket(self, collection: str, bucket: str) -> BucketState | None:
         """Return the state of a bucket, or None if it does not exist."""
@@ -310,22 +305,6 @@ class WriteView(OpenOrders, OpenFacts, View):
         self._changed_buckets.add(state.bucket)
         return self._lengths(state)
 
-    def held(self, state: BucketState) -> BucketWriteCache:
-        """Return the cache of a bucket, with the rows that PUSH changes, until the transaction ends."""
-        self._changed_buckets.add(state.bucket)
-        held = self._write_cache.of(state.bucket)
-        if held.names is None or held.newest is None or held.lengths is None:
-            held.read(self.transaction, state, dense=not self.by_association)
-        return held
-
-    def newest(self, state: BucketState) -> NewestRow:
-        """Return the newest row of records of a bucket, which may be changed until the transaction ends."""
-        self._changed_buckets.add(state.bucket)
-        held = self._write_cache.of(state.bucket)
-        if held.newest is None:  # one without records is false
-            return held.read_newest(self.transaction, state, dense=not self.by_association)
-        return held.newest
-
     def names(self, state: BucketState) -> NewNames:
         """Return the names that `oids` may lack, which may be changed until the transaction ends."""
         held = self._write_cache.of(state.bucket)
@@ -381,31 +360,6 @@ class WriteView(OpenOrders, OpenFacts, View):
     def word_keys_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
         """Return the keys of the rows that `word_rows_from` would return, in less time."""
         return open_words.keys_from(self.terms, super().word_keys_from, start, limit, prefix)
-
-    def record_rows(self, bucket: int, iids: list[int], *, names: bool = False) -> dict[bytes, bytes]:
-        """Return the rows with the records of some objects of a bucket, by key; see `View`."""
-        rows: dict[bytes, bytes] = {}
-        stored: list[bytes] = []
-        held = self._write_cache.of(bucket)
-        for key in row_keys(bucket, iids):
-            number = int.from_bytes(key[4:])  # behind the number of the bucket
-            row = held.waiting_records(number)
-            if row is None:
-                stored.append(key)
-            else:
-                rows[key] = row.names if names else row.packed
-        if stored:
-            rows.update(self.transaction.get_many(OBJECTS, stored))
-        return rows
-
-    def record(self, bucket: int, iid: int) -> bytes | None:
-        """Return the record of an object, or None. Raises DamagedBytes if its row cannot be read."""
-        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
-        row = self._write_cache.of(bucket).waiting_records(number)
-        if row is not None:
-            return row.record(place)
-        packed = self.transaction.get(OBJECTS, object_key(bucket, number))
-        return None if packed is None else record_at(packed, place)
 
     def named(self, state: BucketState, oid: bytes, hash: int) -> tuple[int, ...]:
         """Return the IIDs of the objects that may have the OID whose `name_hash` is `hash`."""

@@ -35,4 +35,5 @@ def plan_bm25(
 
     statistics, settings = edited(demands, statistics), as_demanded(demands, search)
     finish = Demanded(statistics, terms, demands, settings, matching).clauses
-    return plan_words(statistics, terms, matching, settings, None, Rarely, finish, any_first=demands.match == "any")
+    enough = fills if fills is not never and demands.are_met_by_all_words else None
+    return plan_words(statistics, terms, matching, settings, enough, Rarely, finish, any_first=demands.match == "any")

@@ -42,7 +42,7 @@ def never(plan: Plan) -> bool:
     return False
 
 
-def complete_address(statistics: Statistics, clauses: list[Clause], terms: Terms) -> None:
+def complete_numbers(statistics: Statistics, clauses: list[Clause], terms: Terms) -> None:
     """Add the words that begin with the numbers at the end of a query to the clauses of these numbers: addresses and
     versions (`10.0` is two words, and `10.0.0.1` is one), and numbers that are written together (`555 12`: 5551234).
     """

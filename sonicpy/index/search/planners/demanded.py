@@ -1,6 +1,7 @@
 """Demands in plans: roles of terms, alternatives, refused words, and words that represent many."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -121,9 +122,6 @@ class Demanded:
         self._matching = matching
         self._has_weights = has_weights
         self._needs_all = demands.match == "all" or (demands.match == "auto" and not has_weights)
-        refused = sum(one.kind != WORDS for one in demands.refused)
-        self._most = MANY_WORDS // max(1, len(demands.begun) + len(demands.inner) + refused)
-        self._unedited = limited(statistics, 0, self._most)
 
     def clauses(self, clauses: list[Clause], last: Clause | None) -> list[Clause]:
         """Return the clauses of a plan with the demands.
@@ -133,15 +131,29 @@ class Demanded:
             last: the clause of the last word, which has the completions; None: there is none.
         """
         demands = self._demands
+        if not demands.has_signs:
+            self._correct(clauses)
+            self._set_roles(clauses)
+            return clauses
         made = [*clauses, *self._missing(clauses)]
         self._keep_as_typed(made, last)
         self._represent_many(made, last)
-        if demands.edits:
-            self._correct(made)
+        self._correct(made)
         self._set_roles(made)
         made = self._joined(made) if demands.either else made
         number = len(self._terms)
         return [*made, *(self._refused(number + place, one) for place, one in enumerate(demands.refused))]
+
+    @cached_property
+    def _most(self) -> int:
+        """The most words that an item represents."""
+        demands = self._demands
+        refused = sum(one.kind != WORDS for one in demands.refused)
+        return MANY_WORDS // max(1, len(demands.begun) + len(demands.inner) + refused)
+
+    @cached_property
+    def _unedited(self) -> Statistics:
+        return limited(self._statistics, 0, self._most)
 
     def _missing(self, clauses: list[Clause]) -> Iterator[Clause]:
         """Yield clauses for the terms that the plan left out although signs ask for them."""
@@ -205,7 +217,9 @@ class Demanded:
         return found if len(found) <= self._most else sorted(found, key=lambda each: -each[1].df)[: self._most]
 
     def _correct(self, clauses: list[Clause]) -> None:
-        """Add corrections, also of words that many objects hold."""
+        """Add the corrections that FUZZY asks for, also of words that many objects hold."""
+        if not self._demands.edits:
+            return
         most = max(self._search.query_alternates_try, CORRECTIONS_MAX)
         words = [one for one in clauses if one.role & BRINGS and _is_typed(one)]
         for clause in words[:EXPANDED_WORDS]:
@@ -218,6 +232,8 @@ class Demanded:
 
     def _set_roles(self, clauses: list[Clause]) -> None:
         demands = self._demands
+        if demands.match == "auto" and not (self._needs_all or demands.has_signs):
+            return
         needed = self._needed()
         signed = {*demands.required, *demands.begun, *demands.inner}
         for clause in clauses:

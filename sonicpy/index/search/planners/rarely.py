@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from sonicpy._native.plan import Clause
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.planners.completions import add_corrections, complete_address
+from sonicpy.index.search.planners.completions import add_corrections, complete_numbers
 from sonicpy.index.search.statistics import Statistics
 from sonicpy.index.search.synonym_matches import Matches
 from sonicpy.late import late
@@ -32,7 +32,7 @@ class Rarely:
     continued = staticmethod(late("sonicpy.index.search.planners.continued", "add_continued"))
     heads = staticmethod(late("sonicpy.index.search.planners.inner", "add_heads"))
     again = staticmethod(late("sonicpy.index.search.planners.unknown", "read_again"))
-    addresses = staticmethod(complete_address)
+    numbers = staticmethod(complete_numbers)
     corrections = staticmethod(add_corrections)
 
     @staticmethod
