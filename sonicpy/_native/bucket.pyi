@@ -8,7 +8,7 @@ from sonicpy._native.name_map import NameMap
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.term_cache import TermCache
 from sonicpy._native.terms import Terms
-from sonicpy._native.waiting_rows import BufferedRow
+from sonicpy._native.waiting_rows import BufferedRow, RecentRow
 from sonicpy._native.word_notes import WordNotes
 
 _Rows = list[tuple[bytes, bytes]]
@@ -38,7 +38,9 @@ class _Tables(Protocol):
         shorter: list[tuple[int, int]] | None,
     ) -> None: ...
 
-_WriteGone = Callable[[int, int, ObjectRecord, bool, list[int], _Rows | None, list[bytes] | None], None]
+_WriteGone = Callable[
+    [int, ObjectRecord, bool, list[int], tuple[bytes, bytes] | None, _Rows | None, list[bytes] | None], None
+]
 
 class PushWriter:
     def __init__(
@@ -49,6 +51,7 @@ class PushWriter:
         notes: WordNotes,
         names: NameMap,
         newest: BufferedRow,
+        recent: dict[int, RecentRow],
         lengths: Lengths,
         by_association: bool,
         letters: bool,

@@ -1,4 +1,4 @@
-"""Rows of records that wait to be written show all changes, and several changes of a row are written once."""
+"""Rows of records that wait to be written show all changes and are written once; rows of words in use stay cached."""
 
 import random
 from pathlib import Path
@@ -66,3 +66,23 @@ def test_several_changes_of_a_row_are_written_once(tmp_path: Path, monkeypatch: 
         index.commit()
         assert len(written) == 5
         assert written == sorted(written)
+
+
+def test_rows_of_words_in_use_stay_over_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write_cache, "TERMS_FEW", 3)
+    with sonicpy.open(tmp_path) as index:
+        terms = index.engine.store._write_cache.terms
+        index.push(C, B, "o", "garnet jasper onyx", lang="none")
+        for number in range(40):
+            index.push(C, B, f"o{number}", "amber beryl coral", lang="none")
+            index.commit()
+        assert len(terms) == 3
+        assert index.flush_object(C, B, "o39") == index.flush_object(C, B, "o") == 3
+        index.commit()
+        monkeypatch.setattr(write_cache, "TERMS_MAX", 2)
+        index.push(C, B, "o", "amber", lang="none")
+        index.commit()
+        assert len(terms) == 0
+        for word in ("amber", "beryl", "garnet"):
+            asked = {"amber": 40, "beryl": 39, "garnet": 0}[word]
+            assert len(index.query_ids(C, B, word, lang="none", limit=50)) == asked

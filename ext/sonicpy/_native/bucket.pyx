@@ -15,11 +15,11 @@ from sonicpy._native.object_record cimport ObjectRecord, empty_record
 from sonicpy._native.record_item cimport PLACES
 from sonicpy._native.term_cache cimport TermCache
 from sonicpy._native.terms cimport Terms
-from sonicpy._native.waiting_rows cimport BufferedRow
+from sonicpy._native.waiting_rows cimport BufferedRow, RecentRow
 from sonicpy._native.word_notes cimport APPEARED, ORPHANED, POPPED, WordNotes
 
 from sonicpy._native.keys import IID_MAX
-from sonicpy._native.name_rows import name_key, named
+from sonicpy._native.name_rows import name_key, named, without_name
 from sonicpy._native.varint import DamagedBytes
 
 cdef uint64_t LARGEST_IID = IID_MAX
@@ -35,6 +35,7 @@ cdef class PushWriter:
         notes: the changes of the words of the bucket that wait to be written.
         names: the OIDs that `oids` may lack.
         newest: the row for new objects.
+        recent: changed rows of records, by number.
         lengths: the lengths of all objects.
         by_association: whether the bucket's lists are in the order of association; else by IID.
         letters: True: words of up to 50 letters are in the lexicon; False: words of up to 40 bytes.
@@ -50,6 +51,8 @@ cdef class PushWriter:
     cdef WordNotes _notes
     cdef NameMap _names
     cdef BufferedRow _newest
+    cdef dict _recent
+    cdef bytes _names_key, _names_row  # the last row of names that was read
     cdef Lengths _lengths
     cdef object _tables
     cdef tuple _asked  # what `named` returned last; None: it may have changed
@@ -68,6 +71,7 @@ cdef class PushWriter:
         WordNotes notes not None,
         NameMap names not None,
         BufferedRow newest not None,
+        dict recent not None,
         Lengths lengths not None,
         bint by_association,
         bint letters,
@@ -78,6 +82,7 @@ cdef class PushWriter:
         self._notes = notes
         self._names = names
         self._newest = newest
+        self._recent = recent
         self._lengths = lengths
         self._by_association = by_association
         self._letters = letters
@@ -207,9 +212,10 @@ cdef class PushWriter:
 
         Args:
             write_gone: a function that writes the rows that no cache takes, called once the caches and the counters
-                hold the change. Its arguments: the IID; the hash of the OID; the record; whether the newest row held
-                the record; the ids of the words whose lists changed; (key, block) pairs; the keys of blocks to delete.
-                Each of the last two may be None.
+                hold the change. Its arguments: the IID; the record; whether the cached row that held it has lost it;
+                the ids of the words whose lists changed; the (key, row) of the names that have lost the OID, with an
+                empty row if it was the last one; (key, block) pairs; the keys of blocks to delete. Each of the last
+                three may be None.
 
         Raises:
             DamagedBytes: a row cannot be read.
@@ -221,7 +227,8 @@ cdef class PushWriter:
         cdef tuple found = self.find(name, hash)
         cdef ObjectRecord record
         cdef CutTerms cut
-        cdef bint in_newest
+        cdef bint is_dropped = True
+        cdef object row
         if self._by_association:
             raise ValueError("an object of lists by IID only is deleted here")
         if found is None:
@@ -238,15 +245,20 @@ cdef class PushWriter:
         counters.live_words += cut.live_change
         counters.total_length += cut.length_change
         counters.objects -= 1
-        in_newest = iid // PLACES == self._newest.number
-        if in_newest:
-            self._newest.drop(<int> (iid % PLACES))
+        row = self._recent.get(iid // PLACES)
+        if iid // PLACES == self._newest.number:
+            self._newest.remove(<int> (iid % PLACES))
+        elif row is not None:
+            (<RecentRow?> row).remove(<int> (iid % PLACES))
+        else:
+            is_dropped = False
         self._names.drop(hash, iid)
         self._lengths.set(iid, 0)
         if cut.turned:
             self._notes.note(counters, cut.changed_words(), ORPHANED)
         write_gone(
-            iid, hash, record, in_newest, cut.changed_terms(), cut.blocks or None, cut.deleted_blocks or None,
+            iid, record, is_dropped, cut.changed_terms(), self.take_name(hash, iid), cut.blocks or None,
+            cut.deleted_blocks or None,
         )
         return cut.removed_shown
 
@@ -268,8 +280,8 @@ cdef class PushWriter:
         return self._asked
 
     def forget_named(self) -> None:
-        """Forget the result of `named`: names have changed."""
-        self._asked = None
+        """Forget the result of `named`, and the row of names: names have changed."""
+        self._asked = self._names_key = None
 
     @property
     def ids(self) -> list:
@@ -346,8 +358,22 @@ cdef class PushWriter:
     cdef tuple find(self, bytes name, uint64_t hash):
         """Return the IID and the record of the object with an OID, or None."""
         cdef tuple iids = self.iids_of(hash)
+        cdef object row
+        cdef bytes packed
+        cdef ObjectRecord record
+        cdef uint64_t iid
         self._asked = None  # the caller changes names
-        return self._tables.find_among(iids, name) if iids else None
+        if not iids:
+            return None
+        if len(iids) == 1:
+            iid = iids[0]
+            row = self._recent.get(iid // PLACES)
+            packed = None if row is None else (<RecentRow?> row).record_at(<int> (iid % PLACES))
+            if packed is not None:
+                record = ObjectRecord.unpack(packed, self._by_association)
+                if record.oid == name:
+                    return iid, record
+        return self._tables.find_among(iids, name)
 
     def found(self, str oid not None) -> tuple | None:
         """Return the IID and the record of an object, or None."""
@@ -369,10 +395,31 @@ cdef class PushWriter:
             return iids
         iids = self._names.iids(hash)
         if counters.slices:
-            row = self._tables.read_names(name_key(counters.bucket, hash, counters.slices))
-            if row is not None:
-                iids += <tuple> named(row, hash)
+            self.read_names(hash)
+            if self._names_row is not None:
+                iids += <tuple> named(self._names_row, hash)
         return iids
+
+    cdef int read_names(self, uint64_t hash) except -1:
+        """Read the row of names to which a hash belongs, unless it was the last one: a FLUSHO is followed by a PUSH."""
+        cdef bytes key = name_key(self._counters.bucket, hash, self._counters.slices)
+        if key != self._names_key:
+            self._names_key = None
+            self._names_row = self._tables.read_names(key)
+            self._names_key = key
+        return 0
+
+    cdef tuple take_name(self, uint64_t hash, uint64_t iid):
+        """Take a name out of its row; return the key and the row to write, or None if no row has the name."""
+        cdef bytes left
+        if not self._counters.slices:
+            return None
+        self.read_names(hash)
+        left = None if self._names_row is None else without_name(self._names_row, hash, iid)
+        if left is None:
+            return None
+        self._names_row = left or None
+        return self._names_key, left
 
     cdef uint64_t next_iid(self) except? 0:
         """Return the IID of a new object. Raises OverflowError if all are used up."""

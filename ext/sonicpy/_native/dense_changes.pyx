@@ -4,7 +4,7 @@ The bits of the other records stay as they are: they are skipped, but neither un
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy
 
@@ -39,7 +39,7 @@ from sonicpy._native.dense_records cimport (
     put_terms,
     skip_terms,
 )
-from sonicpy._native.record_item cimport Item
+from sonicpy._native.record_item cimport PLACES, Item
 
 
 cpdef bytes changed_row(bytes row, int place, bytes record):
@@ -60,24 +60,26 @@ cpdef bytes changed_row(bytes row, int place, bytes record):
     cdef Py_ssize_t size = 0 if record is None else PyBytes_GET_SIZE(record)
     cdef uint64_t begins = 0, ends = 0
     cdef int count = 0, found = -1, step
-    cdef const uint8_t *given
+    cdef const uint8_t *given = NULL
     if row is None:
         raise TypeError("a row is bytes")
+    if record is not None:
+        given = <const uint8_t *> PyBytes_AS_STRING(record)
     if not is_dense_row(row):
         return None
     begin_names(&names, row)
+    if record is None and 0 <= place < PLACES and names.places >> place & 1:
+        return row_without(row, <uint32_t> 1 << place)
     while next_name(&names):
         if names.place == place:
             found = count
-            if record is not None:
-                given = <const uint8_t *> PyBytes_AS_STRING(record)
-                if size < 2 + names.oid_size or given[0] != names.oid_size:
-                    return None
-                if memcmp(given + 1, names.oid, names.oid_size):
-                    return None
-                rest = Rest(given + 1 + given[0], size - 1 - given[0])
+            if record is None or size < 2 + names.oid_size or given[0] != names.oid_size:
+                return None
+            if memcmp(given + 1, names.oid, names.oid_size):
+                return None
+            rest = Rest(given + 1 + given[0], size - 1 - given[0])
         count += 1
-    if found < 0 or (record is not None and rest.size > REST_BYTES_MAX):
+    if found < 0 or rest.size > REST_BYTES_MAX:
         return None
     bits.start, bits.size, bits.at = names.at, names.end - names.at, 0
     for step in range(count):
@@ -89,8 +91,6 @@ cpdef bytes changed_row(bytes row, int place, bytes record):
             ends = bits.at
     if not is_at_end(&bits):
         raise damaged()
-    if record is None:
-        return b"" if count == 1 else row_without(row, place, bits, begins, ends)
     return row_with(row, bits, begins, ends, &rest)
 
 
@@ -121,28 +121,40 @@ cdef bytes row_with(bytes row, BitReader bits, uint64_t begins, uint64_t ends, c
         free(terms)
 
 
-cdef bytes row_without(bytes row, int place, BitReader bits, uint64_t begins, uint64_t ends):
-    """Return a row without the record at `place`, whose bits are those from `begins` to `ends`.
-
-    Args:
-        bits: as in `row_with`.
-    """
+cdef bytes row_without(bytes row, uint32_t gone):
+    """Return a dense row without the records at places, given as bits; empty if no record is left. Raises
+    DamagedBytes."""
     cdef uint8_t room[NAMES_BYTES_MAX]
+    cdef uint64_t begins[PLACES + 1]
+    cdef uint8_t kept[PLACES]
     cdef uint8_t *packed
     cdef Names names
     cdef NameWriter writer
+    cdef BitReader bits
     cdef BitWriter out
     cdef Item item
-    cdef int places = 0, first
+    cdef int places = 0, first, step, count = 0
     cdef Py_ssize_t size
     begin_names(&names, row)
     begin_writing(&writer, room + HEAD_BYTES)
     while next_name(&names):
-        if names.place != place:
+        kept[count] = not gone >> names.place & 1
+        if kept[count]:
             places |= 1 << names.place
             item.oid_size = names.oid_size
             memcpy(item.oid, names.oid, names.oid_size)
             put_name(&writer, &item)
+        count += 1
+    bits.start, bits.size, bits.at = names.at, names.end - names.at, 0
+    for step in range(count):
+        begins[step] = bits.at
+        if not skip_terms(&bits):
+            raise damaged()
+    begins[count] = bits.at
+    if not is_at_end(&bits):
+        raise damaged()
+    if not places:
+        return b""
     first = put_places(room, places)
     size = writer.out - room - first
     packed = <uint8_t *> malloc(size + bits.size + SPARE_BYTES)
@@ -151,8 +163,9 @@ cdef bytes row_without(bytes row, int place, BitReader bits, uint64_t begins, ui
     try:
         memcpy(packed, room + first, size)
         begin_bits(&out, packed + size)
-        copy_bits(&out, &bits, 0, begins)
-        copy_bits(&out, &bits, ends, bits.at)
+        for step in range(count):
+            if kept[step]:
+                copy_bits(&out, &bits, begins[step], begins[step + 1])
         return PyBytes_FromStringAndSize(<char *> packed, end_bits(&out) - packed)
     finally:
         free(packed)

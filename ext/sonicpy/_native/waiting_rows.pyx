@@ -6,11 +6,12 @@ Several changes may concern one row. A dense row stays dense as long as only rec
 
 from libc.stdint cimport uint32_t, uint64_t
 
-from sonicpy._native.dense_changes cimport changed_row
-from sonicpy._native.dense_records cimport dense_row
+from sonicpy._native.dense_changes cimport changed_row, row_without
+from sonicpy._native.dense_records cimport dense_row, is_dense_row
 from sonicpy._native.growing_record cimport GrowingRecord
 from sonicpy._native.keys cimport term_key
 from sonicpy._native.objects cimport RecordRow, record_in
+from sonicpy._native.record_item cimport PLACES
 from sonicpy._native.table_access cimport MixedRows
 
 
@@ -40,13 +41,17 @@ cdef class BufferedRow(RecordRow):
     @property
     def names(self) -> bytes:
         """The row with all OIDs, perhaps without the newest terms of large objects."""
-        return self._row
+        return self.cut()
 
     cdef bytes whole(self):
         """Return the row with all changes."""
         if self._growing is not None:
             for place, record in self._growing.items():
                 self.settle(place, record)
+        return self.cut()
+
+    cdef bytes cut(self):
+        """Return the row, from which all removed records are taken."""
         return self._row
 
     cdef bytes to_store(self):
@@ -55,7 +60,11 @@ cdef class BufferedRow(RecordRow):
 
     def record(self, int place) -> bytes | None:
         """Return the record at `place`; None: there is none. Raises DamagedBytes if the row cannot be read."""
-        cdef GrowingRecord growing = self.growing(place)
+        return self.record_at(place)
+
+    cdef bytes record_at(self, int place):
+        """Return the result of `record`."""
+        cdef GrowingRecord growing = self.growing_at(place)
         if growing is None:
             return record_in(self._row, place)
         self.settle(place, growing)
@@ -69,6 +78,10 @@ cdef class BufferedRow(RecordRow):
 
     def growing(self, int place) -> GrowingRecord | None:
         """Return the record at `place` if it is one that grows, or None."""
+        return self.growing_at(place)
+
+    cdef GrowingRecord growing_at(self, int place):
+        """Return the result of `growing`."""
         return None if self._growing is None else self._growing.get(place)
 
     cpdef grow(self, int place, GrowingRecord record):
@@ -85,12 +98,23 @@ cdef class BufferedRow(RecordRow):
 
     def drop(self, int place) -> bytes:
         """Return the row without the record at `place`; empty if no record is left."""
+        self.remove(place)
+        return self.cut()
+
+    cpdef remove(self, int place):
+        """Take the record at `place` out of the row.
+
+        Raises:
+            ValueError: there is no such place.
+            DamagedBytes: the row cannot be read.
+        """
         self.forget(place)
         self.replace(place, None)
-        return self._row
 
     cdef int forget(self, int place) except -1:
         """Note a change of the record at `place`, which no longer grows."""
+        if not 0 <= place < PLACES:
+            raise ValueError(f"a row of objects has the places 0 to {PLACES - 1}, not {place}")
         if self._growing is not None:
             self._growing.pop(place, None)
         self.is_changed = True
@@ -159,8 +183,37 @@ cdef class RecentRow(BufferedRow):
     """A row of records that changed since the last write, and is not the newest one.
 
     It is kept because several changes may concern one row, and because rows in the order of their keys are written in
-    less time.
+    less time. Records are taken out of a dense row together, when the row is needed: each time, all terms in it are
+    skipped.
     """
+
+    cdef bytes cut(self):
+        if self._gone:
+            self._row = row_without(self._row, self._gone)
+            self._gone = 0
+        return self._row
+
+    cdef int opened(self) except -1:
+        self.cut()
+        return RecordRow.opened(self)
+
+    cdef bytes record_at(self, int place):
+        if self._gone and 0 <= place < PLACES and self._gone >> place & 1 and self.growing_at(place) is None:
+            return None
+        return BufferedRow.record_at(self, place)
+
+    cpdef remove(self, int place):
+        self.forget(place)
+        if self._is_made and is_dense_row(self._row):
+            self._gone |= <uint32_t> 1 << place
+        else:
+            self.replace(place, None)
+
+    cdef int replace(self, int place, bytes record) except -1:
+        self.cut()
+        BufferedRow.replace(self, place, record)
+        self._is_made = True
+        return 0
 
     def write(self, MixedRows transaction not None, int table, uint32_t bucket) -> None:
         """Write the row into a table, if it changed since the last write; delete it if no record is left."""

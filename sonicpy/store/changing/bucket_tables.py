@@ -52,7 +52,16 @@ class BucketTables:
         assert held.lengths is not None
         notes = view.word_notes(state.bucket)
         return PushWriter(
-            state, self, view.terms, notes, held.names, held.newest, held.lengths, view.by_association, letters
+            state,
+            self,
+            view.terms,
+            notes,
+            held.names,
+            held.newest,
+            held.recent,
+            held.lengths,
+            view.by_association,
+            letters,
         )
 
     def find_among(self, iids: tuple[int, ...], oid: bytes) -> tuple[int, ObjectRecord] | None:
@@ -108,7 +117,8 @@ class BucketTables:
         assert newest is not None
         if newest.number <= number:
             return newest
-        return self._view.recent(self._state.bucket, number)
+        row = held.recent.get(number)
+        return self._view.recent(self._state.bucket, number) if row is None else row
 
     def read_terms(self, term_ids: list[int]) -> dict[int, bytes]:
         """Return the terms of a list of ids, by id."""
@@ -245,4 +255,4 @@ class BucketTables:
     def drop_record(self, iid: int) -> None:
         """Take the record of an object out of its row."""
         number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
-        self._record_row(number).drop(place)  # of an object that was found
+        self._record_row(number).remove(place)  # of an object that was found

@@ -26,7 +26,7 @@ from sonicpy.store.fields.field import Field
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TAGS_MARK, object_key
-from sonicpy.store.rows.names import drop_stored_name, name_hash
+from sonicpy.store.rows.names import drop_stored_name, name_hash, write_names
 from sonicpy.store.rows.numbered_terms import drop_terms
 from sonicpy.store.rows.order_rows import ORDERED
 from sonicpy.store.rows.removals import removed_key
@@ -379,10 +379,10 @@ class BucketWriter:
     def _write_gone(
         self,
         iid: int,
-        hash: int,
         record: ObjectRecord,
-        in_newest: bool,
+        is_dropped: bool,
         rewritten: list[int],
+        names: StoredRow | None,
         blocks: list[StoredRow] | None,
         deleted_blocks: list[bytes] | None,
     ) -> None:
@@ -392,9 +392,10 @@ class BucketWriter:
             field.remove(self, iid, record)
         view.note_rewritten(state.bucket, rewritten)
         self._tables.write_cut(iid, blocks, deleted_blocks, None)
-        if not in_newest:
+        if not is_dropped:
             self._tables.drop_record(iid)
-        drop_stored_name(self._transaction, state, hash, iid)
+        if names is not None:
+            write_names(self._transaction, *names)
 
     def _fields_beside(self) -> Sequence[Field]:
         """Return the fields other than terms that the store uses."""

@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from sonicpy.store.disk.transaction import Transaction
 
 
-__all__ = ["NewNames", "drop_stored_name", "find_new", "name_hash", "new_names", "oids_from", "stored_names"]
+__all__ = [
+    "NewNames",
+    "drop_stored_name",
+    "find_new",
+    "name_hash",
+    "new_names",
+    "oids_from",
+    "stored_names",
+    "write_names",
+]
 
 NAMES_PER_SLICE = 64
 """The greatest average number of names per slice: 450 bytes. With twice as many, a page has room for four rows and
@@ -100,9 +109,15 @@ def drop_stored_name(transaction: "Transaction", state: BucketState, hash: int, 
     key = name_key(state.bucket, hash, state.slices)
     row = transaction.get(OIDS, key)
     left = None if row is None else without_name(row, hash, iid)
-    if left:
-        transaction.put(OIDS, key, left)
-    elif left is not None:
+    if left is not None:
+        write_names(transaction, key, left)
+
+
+def write_names(transaction: "Transaction", key: bytes, row: bytes) -> None:
+    """Write a row of `oids`; delete it if it is empty."""
+    if row:
+        transaction.put(OIDS, key, row)
+    else:
         transaction.delete(OIDS, key)
 
 
