@@ -1,5 +1,7 @@
 """Tests of RecentRow (sonicpy._native.waiting_rows): a row that changes in memory, compared with a dictionary."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -53,6 +55,19 @@ def test_a_row_changes_as_a_dictionary_does(
     assert [row.record(place) for place in range(16)] == [held.get(place) for place in range(16)]
     assert RecordRow(row.packed).records() == sorted(held.items())
     assert row.is_changed is any(what in {"remove", "drop", "put"} for what, _, _ in steps)
+
+
+@pytest.mark.parametrize("read", [RecentRow.records, lambda row: RecordRow(row.names).records()])
+def test_records_that_wait_to_be_removed_are_gone(read: Callable[[RecentRow], list[tuple[int, bytes]]]) -> None:
+    held = {place: record_of(b"o%d" % place, {place}) for place in range(16)}
+    plain = RecordRow(b"")
+    row = RecentRow(0, dense_row([plain.put(place, record) for place, record in held.items()][-1]), dense=True)
+    for place in (2, 5, 9):
+        row.remove(place)
+        held.pop(place)
+    assert row.record(9) is None
+    assert read(row) == list(held.items())
+    assert len(row) == 13
 
 
 def test_a_damaged_row_loses_no_record() -> None:
