@@ -108,7 +108,6 @@ class TestWhen:
         with Peer(server, "control") as control, Peer(server, "search") as search:
             push_words(server, "few", range(1_900))
             push_words(server, "many", range(1_900, 4_500))
-            wait_for(control, "fst_consolidate_count", 2)
             until(lambda: graph_files(server) == {"1-1.graph"}, "a graph appears, although none is due for minutes")
             wait_for(control, "fst_consolidate_count", 1)
             assert workers_of(server) == [], "a thread builds it"
