@@ -14,7 +14,7 @@ from sonicpy._native.utf8 cimport decode, is_utf8
 cdef enum:
     PATTERN_MAX = 60  # characters of the typed word: a bit each, in 64
     ERRORS_MAX = 3  # of a beginning
-    COUNTED = 256  # numbers of holders that are told apart before words are sorted
+    COUNTED = 256  # words with fewer holders are counted by their holders, so that only words that may stay are sorted
 
 
 cdef struct Likely:

@@ -22,7 +22,7 @@ from sonicpy._native.varint import DamagedBytes
 
 cdef enum:
     NOTED_MAX = 512  # `take_noted` goes through all of them
-    USES_TO_TELL = 4  # for each row: so many uses of rows leave out few that are still in use
+    USES_TO_TELL = 4  # uses of rows for each row of the cache, before a row without a use counts as unused
 
 
 cdef uint32_t HASH_START = <uint32_t> int.from_bytes(os.urandom(4), "little")

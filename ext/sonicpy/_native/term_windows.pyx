@@ -341,8 +341,6 @@ cdef int64_t window_below(QueryState query, TermWindow *here, int64_t below) noe
     cdef int64_t newest = -1
     if below <= 0:  # the postings of the last window may not have been read yet
         return -1
-    if below <= 0:
-        return -1
     if here.windows != NULL and below <= here.window_count:
         return below - 1
     if here.merged.list != NULL:

@@ -216,9 +216,14 @@ def of_bits(bytes bits not None) -> bytes:
 
 # -- rows -------------------------------------------------------------------------------------------------------------
 
+
+cdef inline Py_ssize_t row_places(Py_ssize_t size) noexcept:
+    return 8 * ROW_BYTES // (8 * size + 1)
+
+
 def places_in_row(Py_ssize_t size) -> int:
     """Return the number of objects that share a row, for vectors of `size` bytes."""
-    return 8 * ROW_BYTES // (8 * size + 1)
+    return row_places(size)
 
 
 def places_of(bytes prefix not None, Py_ssize_t size, iids not None) -> list:
@@ -228,7 +233,7 @@ def places_of(bytes prefix not None, Py_ssize_t size, iids not None) -> list:
         prefix: the prefix of the keys of the column.
         size: the number of bytes of a vector.
     """
-    cdef Py_ssize_t count = 8 * ROW_BYTES // (8 * size + 1)
+    cdef Py_ssize_t count = row_places(size)
     cdef uint64_t iid, row
     cdef list found = []
     for iid in iids:
@@ -268,7 +273,7 @@ cdef Py_ssize_t before_place(const uint8_t *head, Py_ssize_t place) noexcept:
 cdef Py_ssize_t check_row(bytes row, Py_ssize_t size) except -1:
     """Return the size of the head of a row in bytes. Raises DamagedBytes if the row does not have the length that its
     head gives."""
-    cdef Py_ssize_t places = 8 * ROW_BYTES // (8 * size + 1), head = (places + 7) >> 3
+    cdef Py_ssize_t head = (row_places(size) + 7) >> 3
     cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
     if PyBytes_GET_SIZE(row) < head or PyBytes_GET_SIZE(row) != head + before_place(at, 8 * head) * size:
         raise DamagedBytes(f"a row of vectors has {PyBytes_GET_SIZE(row)} bytes, which its head does not say")
@@ -296,7 +301,7 @@ cdef bytes changed_row(bytes row, Py_ssize_t place, const char *bits, Py_ssize_t
     cdef uint8_t *new
     cdef bytes packed
     if row is None:
-        row = bytes((8 * ROW_BYTES // (8 * size + 1) + 7) >> 3)
+        row = bytes((row_places(size) + 7) >> 3)
     head = check_row(row, size)
     old = <const uint8_t *> PyBytes_AS_STRING(row)
     before = head + before_place(old, place) * size
@@ -357,7 +362,7 @@ cdef class VectorSlot:
         if not 0 < self._size <= BITS // 8:
             raise ValueError(f"a vector has {self._size} bytes; allowed are 1 to {BITS // 8}")
         self._head, self._prefix, self._waiting, self._read = head, prefix, waiting, read
-        self._count = 8 * ROW_BYTES // (8 * self._size + 1)
+        self._count = row_places(self._size)
 
     def put(self, uint64_t iid, bytes packed not None) -> None:
         """Set the vector of an object; `packed` is one that `VectorSlots.of` has found this slot for. Raises
