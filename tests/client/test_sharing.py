@@ -101,6 +101,34 @@ def test_a_connection_that_is_being_opened_survives_who_asked_for_it_first() -> 
         assert fake.connections == 2
 
 
+def test_closing_ends_connections_to_servers_that_stop() -> None:
+    """A task waits for a server that stops, while another one has gone on to the next connection."""
+    has_ended = threading.Event()
+
+    def script(caller: Caller) -> None:
+        caller.greet()
+        if caller.number == 1:
+            assert caller.line() and caller.line()
+            caller.say("ERR shutting_down")
+            assert caller.line() == ""
+            has_ended.set()
+        while caller.line():
+            caller.say("RESULT 7")
+
+    async def work(url: str) -> None:
+        client = await sonicpy.connect_async(url, pool_size=1)
+        first, second = asyncio.create_task(client.count("c")), asyncio.create_task(client.count("c"))
+        assert await first == 7
+        assert not second.done() and not has_ended.is_set()
+        await client.close()
+        assert await asyncio.to_thread(has_ended.wait, WAIT_S)
+        with pytest.raises(ClientError):
+            await second
+
+    with Fake(script) as fake:
+        asyncio.run(work(fake.url))
+
+
 def test_events_of_old_servers_come_in_any_order() -> None:
     """Several PENDING may be open on one connection; each EVENT goes to the task that sent the command."""
 

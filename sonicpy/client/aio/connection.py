@@ -97,6 +97,11 @@ class AsyncConnection(asyncio.Protocol):
         conversation = self._conversation
         return conversation.is_open and conversation.end is None and not conversation.is_stopping
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the socket is closed."""
+        return self._closed.done()
+
     async def carry_out(self, exchange: Exchange) -> Reply:
         """Send the lines of an exchange and return the answers.
 

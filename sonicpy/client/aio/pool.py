@@ -50,6 +50,8 @@ class AsyncPool:
         self._servers = servers
         self._settings = settings
         self._slots: dict[Mode, list[_Slot]] = {mode: [] for mode in Mode}
+        self._replaced: set[AsyncConnection] = set()
+        """Connections to servers that stop, on which tasks wait for answers; some may have ended meanwhile."""
         self._is_closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -106,13 +108,15 @@ class AsyncPool:
         """
         self._is_closed = True
         slots = [slot for slots in self._slots.values() for slot in slots]
-        for slot in slots:
-            slot.abort()
+        for each in (*slots, *self._replaced):
+            each.abort()
         for slot in slots:
             if slot.opening is not None:
                 await asyncio.wait([slot.opening])
             if slot.connection is not None:
                 await slot.connection.close()
+        for connection in self._replaced:
+            await connection.close()
         self._slots = {mode: [] for mode in Mode}
 
     async def _use(self, connection: AsyncConnection, work: Callable[[AsyncConnection], Awaitable[Value]]) -> Value:
@@ -154,7 +158,9 @@ class AsyncPool:
             if connection.is_usable and (slot.users > 1 or self._is_wanted(connection)):
                 return connection
             slot.connection = None
-            if connection.is_usable:
+            if slot.users > 1:
+                self._replaced = {each for each in (*self._replaced, connection) if not each.is_closed}
+            else:
                 connection.abort()  # nothing is awaited before the next one is being opened: other tasks see either
         if slot.opening is None:
             slot.opening = asyncio.create_task(self._open(slot, mode))
