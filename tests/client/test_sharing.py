@@ -116,7 +116,7 @@ def test_closing_ends_connections_to_servers_that_stop() -> None:
             caller.say("RESULT 7")
 
     async def work(url: str) -> None:
-        client = await sonicpy.connect_async(url, pool_size=1)
+        client = await sonicpy.connect_async(url, pool_size=1, timeout_s=10 * WAIT_S)
         first, second = asyncio.create_task(client.count("c")), asyncio.create_task(client.count("c"))
         assert await first == 7
         assert not second.done() and not has_ended.is_set()
