@@ -4,13 +4,12 @@ from typing import Any, Protocol
 from sonicpy._native.letter_folding import Folding
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import Terms
+from sonicpy._native.word_lists import WordLists
 from sonicpy._native.word_source import WordSource
 
 BEGUN_MAX: int
 FAMILY_MAX: int
 FAMILIES_MAX: int
-LISTED_WORDS_MAX: int
-LISTED_ROWS_MAX: int
 BEGINNINGS_MAX: int
 
 class _Lexicons(Protocol):
@@ -23,23 +22,17 @@ class _Lexicons(Protocol):
     """`of(view, collection)` returns the synonyms of a collection."""
     families: Any
     """(bucket, typed word, matching) -> (moment, family, pending words at that moment)."""
-    joined: Any
+    joined: WordLists
     """(bucket, typed word, matching) -> (moment, compounds with the typed word as a part, pending words at that
     moment).
     """
-    joined_words: int
-    """An upper bound of the number of words in all values of `joined`."""
-    begun: Any
+    begun: WordLists
     """(bucket, typed word) -> (moment, words that begin with the typed one, if they are few, pending words at that
     moment)."""
-    long_begun: Any
+    long_begun: WordLists
     """The same if they are many."""
-    long_begun_words: int
-    """An upper bound of the number of words in all values of `long_begun`."""
-    beginnings: Any
+    beginnings: WordLists
     """(bucket, typed word) -> (serial of the reader's cache, the most frequent of many words that begin with it)."""
-    beginning_words: int
-    """An upper bound of the number of words in all values of `beginnings`."""
     recoveries: Callable[[], int]
 
     def pending(self, view: Any, state: Any, /) -> Any:

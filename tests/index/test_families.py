@@ -472,8 +472,9 @@ def test_families_and_joined_words_beside_a_graph_are_those_of_an_index_that_has
                     index.push("c", "b", f"many{number}", f"{text} houses{number // 10} carrying")
             elif number % 3 == 0:
                 continue
-            fresh._engine.lexicons.families.clear()
-            fresh._engine.lexicons.joined.clear()
+            lexicons = fresh._engine.lexicons
+            for cache in (lexicons.families, lexicons.joined, lexicons.begun, lexicons.long_begun, lexicons.beginnings):
+                cache.clear()
             for text in asked:
                 assert kept.query("c", "b", text, lang="eng").pairs() == fresh.query("c", "b", text, lang="eng").pairs()
 

@@ -9,6 +9,7 @@ import time
 from operator import itemgetter
 
 from sonicpy._native.begun_words cimport BEGUN, begun_in, known_rules
+from sonicpy._native.word_lists cimport WordLists
 from sonicpy._native.word_walks cimport EDGES_MAX, walk_all
 
 from sonicpy._native.nearest import held_beginnings
@@ -20,12 +21,10 @@ cdef enum:
     SHOWN_BYTES = 40  # a longer word may be one that no graph has: SONIC_BYTES_MAX of term_rows.pyx
     FAMILY = 16
     KEPT = 10_000
-    LISTED = 50_000
-    ROWS = 20_000
     LONG = 24  # a longer word may find words that are too long to be shown, which neither graphs nor pending words hold
     LONG_LETTERS = 8  # how many of its letters such words begin with,
     LONG_WORDS = 512  # and how many are read at most
-    BEGUN_KEPT = 64  # lists of at most this many words that begin so are kept for KEPT typed words: 80 bytes a word
+    BEGUN_KEPT = 64  # a longer list of words that begin so is kept in `long_begun`
     BEGINNINGS = 2_000
 
 BEGUN_MAX = BEGUN
@@ -33,11 +32,7 @@ BEGUN_MAX = BEGUN
 FAMILY_MAX = FAMILY
 """The most words of a family besides the typed one: each is a list of postings to read."""
 FAMILIES_MAX = KEPT
-"""The most families in the cache, about 300 bytes each, and the most lists of joined words."""
-LISTED_WORDS_MAX = LISTED
-"""The most words in each cache of lists, of joined words and of words that begin so: about 80 bytes each."""
-LISTED_ROWS_MAX = ROWS
-"""The most words in the cached lists with rows: about 200 bytes each."""
+"""The most families in the cache, about 300 bytes each."""
 BEGINNINGS_MAX = BEGINNINGS
 """The most words that complete a typed one; if there are more, those that most objects hold are kept."""
 
@@ -295,8 +290,7 @@ cdef class BucketWords:
 
     def joined(self, bytes word not None, matching) -> list:
         """Return the joined words that have `word`, or a word of its family, as a part; some may be in no object."""
-        cdef object lexicons = self._lexicons
-        cdef dict known = lexicons.joined
+        cdef WordLists known = self._lexicons.joined
         cdef tuple moment = self.known_moment(), key, cached, mark
         cdef list new, pending, found
         if matching is not None and not matching.languages:
@@ -313,7 +307,7 @@ cdef class BucketWords:
             found = list(cached[1]) if added.issubset(cached[1]) else sorted(added.union(cached[1]))
         else:
             found = self.find_joined(word, matching)
-        keep(lexicons, "joined_words", known, key, (moment, tuple(found), mark), len(found), LISTED)
+        known.keep(key, (moment, tuple(found), mark), len(found))
         return found
 
     cdef list find_joined(self, bytes word, matching):
@@ -330,7 +324,8 @@ cdef class BucketWords:
 
     def beginnings(self, bytes word not None, int distance) -> list:
         """Return the words with the same beginning as a typed word; see `Statistics`."""
-        cdef dict found = None, known = self._lexicons.beginnings
+        cdef dict found = None
+        cdef WordLists known = self._lexicons.beginnings
         cdef tuple key = (self._bucket, word), cached
         cdef list words, held
         if distance:
@@ -345,12 +340,12 @@ cdef class BucketWords:
             return []
         held = held_beginnings(words, self.reader.words(words), found, self.live, BEGINNINGS)
         if not distance and len(words) > BEGUN_KEPT:
-            keep(self._lexicons, "beginning_words", known, key, (self.reader.serial, tuple(held)), len(held), ROWS)
+            known.keep(key, (self.reader.serial, tuple(held)), len(held))
         return held
 
     cdef list known_begun(self, bytes word):
         """Return the words that begin with `word`; some of them may be in no object any more."""
-        cdef dict few = self._lexicons.begun, many = self._lexicons.long_begun
+        cdef WordLists few = self._lexicons.begun, many = self._lexicons.long_begun
         cdef tuple moment = self.known_moment(), key = (self._bucket, word), cached = few.get(key) or many.get(key), mark
         cdef list new = None, found
         if cached is not None and cached[0] == moment:
@@ -365,13 +360,11 @@ cdef class BucketWords:
         else:
             found = list(cached[1])
         if len(found) > BEGUN_KEPT:
-            few.pop(key, None)
-            keep(self._lexicons, "long_begun_words", many, key, (moment, tuple(found), mark), len(found), LISTED)
+            few.drop(key)
+            many.keep(key, (moment, tuple(found), mark), len(found))
         else:
-            many.pop(key, None)
-            if len(few) >= KEPT:
-                few.clear()
-            few[key] = (moment, tuple(found), mark)
+            many.drop(key)
+            few.keep(key, (moment, tuple(found), mark), len(found))
         return found
 
     def begun(self, bytes word not None, int distance, bytes besides=b"") -> dict:
@@ -426,25 +419,6 @@ cdef class BucketWords:
         if not besides:
             sources += self.all_part_sources(graph)
         return begun_in(sources, word, distance, besides, self._rules)
-
-
-cdef int keep(
-    lexicons, str counter, dict known, tuple key, tuple value, Py_ssize_t words, Py_ssize_t most
-) except -1:
-    """Put a value into a cache of lists of words, which is cleared before it has too many.
-
-    Args:
-        counter: the attribute of `lexicons` with an upper bound of the number of words in the cache.
-        words: the number of words of the value.
-        most: the most words in the cache.
-    """
-    words += getattr(lexicons, counter)
-    if len(known) >= KEPT or words > most:
-        words -= getattr(lexicons, counter)
-        known.clear()
-    known[key] = value
-    setattr(lexicons, counter, words)
-    return 0
 
 
 cdef list some_of(list sources):

@@ -108,8 +108,10 @@ class AsyncPool:
         """
         self._is_closed = True
         slots = [slot for slots in self._slots.values() for slot in slots]
-        for each in (*slots, *self._replaced):
-            each.abort()
+        for slot in slots:
+            slot.abort()
+        for connection in self._replaced:
+            connection.abort()
         for slot in slots:
             if slot.opening is not None:
                 await asyncio.wait([slot.opening])

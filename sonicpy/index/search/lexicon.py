@@ -12,6 +12,7 @@ from sonicpy._native.bucket_words import BucketWords
 from sonicpy._native.leading_words import leading_words
 from sonicpy._native.letter_folding import Folding
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, shown_bytes
+from sonicpy._native.word_lists import WordLists
 from sonicpy._native.word_source import SortedWords
 from sonicpy._native.word_text import words_holding
 from sonicpy.graph.graph_pool import GraphPool
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
 """The most buckets whose pending words are cached for walks, and the most words in all of them: about 20 MB."""
+FEW_WORDS_MAX, LISTED_WORDS_MAX, LISTED_ROWS_MAX = 640_000, 50_000, 20_000
+"""The most words in a cache of short lists, about 80 bytes each; of long ones; of lists with rows, 200 bytes each."""
 HOLDING_EXAMINED = 4_000
 """The most words of a graph, or of the pending words, whose frequencies are compared to find the likeliest with some
 letters.
@@ -73,20 +76,14 @@ class Lexicons:
         self._pending_words = 0
         self.families: dict[tuple[int, bytes, Matching], tuple[tuple[int, ...], Family, Mark]] = {}
         """(bucket, typed word, matching) -> (moment, other words, pending words at that moment)."""
-        self.joined: dict[tuple[int, bytes, Matching | None], tuple[tuple[int, ...], tuple[bytes, ...], Mark]] = {}
+        self.joined = WordLists(LISTED_WORDS_MAX)
         """(bucket, typed word, matching) -> the compounds with the typed word as a part, at a moment."""
-        self.begun: dict[tuple[int, bytes], tuple[tuple[int, ...], tuple[bytes, ...], Mark]] = {}
+        self.begun = WordLists(FEW_WORDS_MAX)
         """(bucket, typed word) -> the words that begin with the typed one, if they are few, at a moment."""
-        self.long_begun: dict[tuple[int, bytes], tuple[tuple[int, ...], tuple[bytes, ...], Mark]] = {}
+        self.long_begun = WordLists(LISTED_WORDS_MAX)
         """The same if they are many."""
-        self.long_begun_words = 0
-        """An upper bound of the number of words in all values of `long_begun`."""
-        self.beginnings: dict[tuple[int, bytes], tuple[int, tuple[tuple[bytes, TermInfo, int], ...]]] = {}
-        """(bucket, typed word) -> (`serial` of the reader, the most frequent of many words that begin with it)."""
-        self.beginning_words = 0
-        """An upper bound of the number of words in all values of `beginnings`."""
-        self.joined_words = 0
-        """An upper bound of the number of words in all values of `joined`."""
+        self.beginnings = WordLists(LISTED_ROWS_MAX)
+        """(bucket, typed word) -> the most frequent of many words that begin with it, in a state of the bucket."""
         self.places = WordPlaces()
         self.synonyms = KnownSynonyms()
         self._stand_ins: dict[int, tuple[tuple[int, int], SortedWords]] = {}
