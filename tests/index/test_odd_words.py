@@ -34,6 +34,22 @@ def test_every_query_has_an_answer(index: sonicpy.Index, typed: list[str], synta
         index.suggest("c", "b", "a" + typed[-1])
 
 
+@pytest.mark.parametrize("letters", [64, 65, 160, 161, 400, 401, 500, 501, 5_000])
+def test_a_word_of_any_length_is_asked_for_and_found(index: sonicpy.Index, letters: int) -> None:
+    word, bucket = ("boat" * letters)[:letters], f"of {letters}".replace(" ", "-")
+    index.push("c", bucket, "compound", "house-boat boathouse l'eau")
+    for buckets in (bucket, [bucket, "b"]):
+        for text in (word, f"{word}s", f"+{word}", f"{word}*", f'"{word} boat"'):
+            assert "long" not in index.query("c", buckets, text, syntax="web", lang="eng", fuzzy=3)
+    index.push("c", bucket, "long", f"{word} ahoy")
+    for buckets in (bucket, [bucket, "b"]):
+        assert "long" in index.query("c", buckets, word, lang="eng", match="all")
+        assert index.explain("c", buckets, word, lang="eng").total == 1
+    assert index.suggest("c", bucket, f"{word} a") == ["ahoy"]
+    assert index.pop("c", bucket, "long", word) == 1
+    assert "long" not in index.query("c", bucket, word, lang="eng")
+
+
 @pytest.mark.parametrize("count", [63, 64, 65, 200])
 def test_a_phrase_of_many_words_is_found(index: sonicpy.Index, count: int) -> None:
     phrase = " ".join(f"word{number}" for number in range(count))

@@ -349,6 +349,8 @@ cdef dict walk_all(
     cdef bytes pattern
     if not 0 <= distance <= DISTANCE_MAX:
         raise ValueError(f"a distance is 0 to {DISTANCE_MAX}, not {distance}")
+    if ends is not None and len(stem) > BYTES_MAX:
+        return found  # no stored word is as long, as for a pattern
     read_ends(&kept, ends, stem)
     table.pages, table.numbers, table.folded = folding.pages, folding.numbers, folding.folded
     table.leads, table.seconds = folding.leads, folding.seconds
@@ -379,8 +381,8 @@ cdef dict walk_all(
 cdef int read_ends(Ends *self, StemEnds ends, bytes stem) except -1:
     self.taken = NULL
     if ends is not None:
-        if not 0 < len(stem) <= BYTES_MAX:
-            raise ValueError(f"a stem has 1 to {BYTES_MAX} letters, not {len(stem)}")
+        if not stem:
+            raise ValueError("a stem is empty")
         self.taken, self.changed = ends._taken, ends._changed
         memcpy(self.stem, <const uint8_t *> stem, len(stem))
         self.before = <int> len(stem) - 1
