@@ -22,7 +22,7 @@ C, BUCKETS = "c", ("b", "other")
 WORDS = (
     "alpha", "alphas", "alpine", "alpines", "beta", "betas", "bet", "better", "gamma", "gammas", "gamut", "delta",
     "dealt", "epsilon", "epsilons", "state-of-the-art", "stateful", "café", "cafe", "cafés", "10.0.0.1",
-    "mail.example.org", "the", "und", "der", "les", "von", "with",
+    "mail.example.org", "the", "und", "der", "les", "von", "with", "zeppelin" * 63, "zeppelin" * 64,
 )  # fmt: skip
 ASKED = (*WORDS, "alp", "ga", "epsi", "alpah", "gamme", "state", "example", "alpha beta", "better gamma del", "10.0")
 STEPS = 60
@@ -40,7 +40,7 @@ def change(chance: random.Random) -> Callable[[Index], object]:
     rows = [(C, bucket, f"o{chance.randrange(25)}", text(chance)) for _ in range(3)]
     ways: tuple[Callable[[Index], object], ...] = (
         lambda index: index.push(C, bucket, oid, given),
-        lambda index: index.push(C, bucket, oid, given, tags=given.split()[:1]),
+        lambda index: index.push(C, bucket, oid, given, tags=[given.split()[0][:100]]),
         lambda index: index.push(C, bucket, oid, given, field="title"),
         lambda index: index.upsert(C, bucket, oid, given),
         lambda index: index.upsert(C, bucket, oid, {"title": given, "": "alpha"}),

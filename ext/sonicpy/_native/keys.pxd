@@ -4,6 +4,8 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 cdef enum:
     TERM_KEY_BYTES = 500  # LMDB keys hold 511 bytes; 4 are the bucket's
+    TERM_HEAD_BYTES = 466  # of a longer term, before 0xFF and its hash
+    TERM_HASH_BYTES = 32
     TERM_ID_BYTES = 5  # of a key
 
 
@@ -16,3 +18,8 @@ cdef inline void put_big_endian(uint8_t *out, uint64_t value, int size) noexcept
     cdef int step
     for step in range(size):
         out[size - 1 - step] = <uint8_t> (value >> (8 * step))
+
+
+cdef inline bint is_shortened(const uint8_t *key, Py_ssize_t size) noexcept nogil:
+    """Return whether a key of `words` is that of a term of more than TERM_KEY_BYTES, which it does not hold."""
+    return size == 4 + TERM_HEAD_BYTES + 1 + TERM_HASH_BYTES and key[4 + TERM_HEAD_BYTES] == 0xFF

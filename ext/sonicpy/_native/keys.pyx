@@ -7,10 +7,6 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-
-cdef enum:
-    TERM_HEAD_BYTES = 466
-
 IID_MAX = (1 << 32) - 2  # a block is found by the IIDs it may hold, which are 4 bytes of its key
 
 
@@ -47,7 +43,7 @@ cpdef bytes word_key(uint32_t bucket, bytes term):
     if size > TERM_KEY_BYTES:
         import hashlib  # loaded when it is needed: it takes longer than all of this module
 
-        term = term[:TERM_HEAD_BYTES] + b"\xff" + hashlib.blake2b(term, digest_size=32).digest()
+        term = term[:TERM_HEAD_BYTES] + b"\xff" + hashlib.blake2b(term, digest_size=TERM_HASH_BYTES).digest()
         size = len(term)
     key = PyBytes_FromStringAndSize(NULL, 4 + size)
     put_big_endian(<uint8_t *> <char *> key, bucket, 4)

@@ -12,6 +12,7 @@ from sonicpy._native.cached_rows cimport (
     KEY_BYTES, Entry, as_bytes, bucket_of, common_key_of, head_behind, head_of, is_between, key_of, reference_to, row_of,
 )
 from sonicpy._native.dense_block cimport is_dense
+from sonicpy._native.keys cimport is_shortened
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, read_block, take_posting, write_block
 from sonicpy._native.row_order cimport Placed, put_place, sorted_rows
 from sonicpy._native.term_rows cimport is_common
@@ -173,10 +174,11 @@ cdef class TermCache:
         self.lose_notes()
         self.lost_notes = 0
 
-    def take_noted(self, uint32_t bucket) -> list:
-        """Return the words of a bucket whose rows changed since the last call, or since `begin_notes`. The list may
-        lack some words if `lost_notes` has grown."""
+    def take_noted(self, uint32_t bucket):
+        """Return the words of a bucket whose rows changed since the last call, or since `begin_notes`; None: one of
+        them is so long that its key does not hold all of it. The list may lack some words if `lost_notes` has grown."""
         cdef list words = []
+        cdef bint is_whole = True
         cdef Py_ssize_t number, left = 0
         cdef Entry *entry
         for number in range(self._noted_count):
@@ -186,9 +188,12 @@ cdef class TermCache:
                 left += 1
                 continue
             entry.is_noted = False
-            words.append(PyBytes_FromStringAndSize(<char *> entry.key + 4, entry.key_size - 4))
+            if is_shortened(entry.key, entry.key_size):
+                is_whole = False
+            else:
+                words.append(PyBytes_FromStringAndSize(<char *> entry.key + 4, entry.key_size - 4))
         self._noted_count = left
-        return words
+        return words if is_whole else None
 
     def forget(self, list keys) -> None:
         """Drop rows, given by their keys, before they are changed directly in the tables.
