@@ -64,6 +64,19 @@ def nothing_behind(bucket: str, object: str, *, is_one: bool = True) -> InvalidA
     )
 
 
+def bucket_of_filter(bucket: str | None, object: object) -> str:
+    """Return the bucket of which the objects that pass a filter are to be erased. Raises InvalidArgument if there is
+    none, or an object is given, too."""
+    if bucket is None or object is not None:
+        raise InvalidArgument("filter is given; allowed is it with a bucket and without an object")
+    return bucket
+
+
+def no_word() -> InvalidArgument:
+    """Return the error for a suggestion of a text without a word, or with several where one is allowed."""
+    return InvalidArgument("word holds no word, or more than one; allowed is exactly one", "query_error")
+
+
 def nothing_to_tag() -> InvalidArgument:
     """Return the error for a change of tags and values that contains neither tags nor values."""
     reason = "tags is missing, and so is values; allowed are one of them, or both"

@@ -53,10 +53,16 @@ call of `check`.
 
 
 class Number(NamedTuple):
-    """A whole number from 0 to a ceiling. A program may give a larger one, which means the ceiling."""
+    """A whole number from 0 to a ceiling.
+
+    Attributes:
+        is_capped: whether a larger number of a program means the ceiling; otherwise a server refuses it, and the
+            library takes it.
+    """
 
     ceiling: int
     is_text: bool = False
+    is_capped: bool = False
 
     def read(self, value: str, languages: Languages) -> int:
         """Return the number that the digits mean; a plus sign may come before them. Raises ValueError if the text has
@@ -76,11 +82,12 @@ class Number(NamedTuple):
 
     def check(self, name: str, value: Any) -> int:
         """Return the number. Raises InvalidArgument unless it is a whole number from 0 on."""
-        return number_of(name, value)
+        number = number_of(name, value)
+        return min(number, self.ceiling) if self.is_capped else number
 
     def unchecked(self) -> tuple[type, Container[int]]:
         """Return int, the type of the values, and the numbers that `check` returns as they are."""
-        return int, range(NUMBER_MAX + 1)
+        return int, range(1 + (self.ceiling if self.is_capped else NUMBER_MAX))
 
 
 class Switch:

@@ -221,8 +221,8 @@ MEANING = Option(
     is_ours=True,
 )  # fmt: skip
 DEPTH = Option(
-    "depth", Number(DEPTH_CEILING), 50, "DEPTH(<count>)", "how many of the first objects `vector` puts in order",
-    is_ours=True,
+    "depth", Number(DEPTH_CEILING, is_capped=True), 50, "DEPTH(<count>)",
+    "how many of the first objects `vector` puts in order", is_ours=True,
 )  # fmt: skip
 
 BUCKETS = Option(

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sonicpy.api.counted import need_no
-from sonicpy.arguments import check_source, language_of, nothing_to_tag, text_of
+from sonicpy.arguments import bucket_of_filter, check_source, language_of, nothing_to_tag, text_of
 from sonicpy.channel.commands import Mode
 from sonicpy.channel.quoting import quoted
 from sonicpy.client.conversation import AnswerKind
@@ -131,8 +131,7 @@ def drop_vectors(collection: str, bucket: str, column: str) -> CallPlan[int]:
 
 
 def _flush_passing(collection: str, bucket: str | None, object: ObjectName | None, filter: FilterLike) -> CallPlan[int]:
-    if bucket is None or object is not None:
-        raise InvalidArgument("filter is given; allowed is it with a bucket and without an object")
+    bucket = bucket_of_filter(bucket, object)
     check_scope(collection, bucket)
     line = f"FLUSH {collection} {bucket}{meta('FLUSH', {'filter': filter_text(filter)})}"
     reply = yield Exchange(

@@ -15,7 +15,7 @@ from sonicpy.api.explanation import Explanation
 from sonicpy.api.facets import Facets
 from sonicpy.api.held_word import HeldWord
 from sonicpy.api.hits import Hit, Hits, with_facets
-from sonicpy.arguments import nothing_behind, number_of, text_of
+from sonicpy.arguments import no_word, nothing_behind, number_of, text_of
 from sonicpy.bucket_names import AnyBucket, one_or_several, only_one, split_bucket
 from sonicpy.channel.commands import Mode
 from sonicpy.channel.groups import unpack_group
@@ -89,7 +89,12 @@ def query(search: Search) -> CallPlan[Hits]:
         return [Hit(hit, hit.score, hit.how, hit.bucket, group) for hit, group in zip(hits, groups, strict=True)]
 
     wanted = max(search.limit, 1) if search.total else search.limit  # a server would refuse LIMIT(0)
-    found = (yield from _paged(AnswerKind.QUERY, line, read, wanted, search.offset, QUERY_PAGE))[: search.limit]
+    try:
+        found = (yield from _paged(AnswerKind.QUERY, line, read, wanted, search.offset, QUERY_PAGE))[: search.limit]
+    except CommandError as refusal:
+        if refusal.code != "not_found" or search.after is None:
+            raise
+        raise nothing_behind(search.bucket, search.after, is_one=not search.buckets) from refusal
     scores = [hit.score for hit in found if hit.score is not None]
     total, whole = (*totals, None, None)[:2]
     hows = [hit.how or () for hit in found] if search.how else None
@@ -127,7 +132,12 @@ def suggest(
     line = f"SUGGEST {collection} {first} {sendable('word', word)}{meta('SUGGEST', given)}"
     if limit == 0:  # a server would refuse it
         return []
-    return _items((yield _search("SUGGEST", AnswerKind.SUGGEST, line)).answers[0])
+    try:
+        return _items((yield _search("SUGGEST", AnswerKind.SUGGEST, line)).answers[0])
+    except CommandError as refusal:
+        if refusal.code != "query_error":
+            raise
+        raise no_word() from refusal
 
 
 def words(

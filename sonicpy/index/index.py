@@ -17,7 +17,7 @@ from sonicpy._native.held import insist
 from sonicpy.api.bucket import Bucket
 from sonicpy.api.columns import TEXT_COLUMN
 from sonicpy.api.shown_names import user_names
-from sonicpy.arguments import call_of, path_of, switch_of
+from sonicpy.arguments import bucket_of_filter, call_of, path_of, switch_of
 from sonicpy.errors import GraphError, InvalidArgument, StoreError
 from sonicpy.ids import ObjectName, Scope, check_collection, check_names, shown
 from sonicpy.index.answers import Answers
@@ -108,8 +108,7 @@ class Index(Answers, Listing, Mirroring, Changing, TextDigests):
         """
         if filter is None:
             return super().flush(collection, bucket, object)
-        if bucket is None or object is not None:
-            raise InvalidArgument("filter is given; allowed is it with a bucket and without an object")
+        bucket = bucket_of_filter(bucket, object)
         with self.batch():
             names = self.names_passing(collection, bucket, filter_text(filter))
             for name in names:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sonicpy._native.ids import are_names
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
-from sonicpy.arguments import language_of, not_unicode, text_of
-from sonicpy.errors import InvalidArgument
+from sonicpy.arguments import language_of, no_word, not_unicode, text_of
 from sonicpy.ids import check_names
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import without_last
@@ -127,7 +126,7 @@ def one_word(terms: Terms) -> tuple[bytes, int]:
     """
     place = _place_of_word(terms)
     if place < 0:
-        raise InvalidArgument("word holds no word, or more than one; allowed is exactly one", "query_error")
+        raise no_word()
     return terms.words[place], terms.typed[place]
 
 

@@ -256,7 +256,7 @@ class Service(BaseService):
                     figures["texts_without_vector"] = self.embedding.without
                 return replies.json_result(figures)
             case FlushPassing(collection, bucket):
-                return replies.result(await self._flush_passing(collection, bucket, filter_of(command)))
+                return replies.result(await self.flush_passing(collection, bucket, filter_of(command)))
             case Verify():
                 return replies.json_result(await self.maintenance.verify())
             case Trigger(action="consolidate"):
@@ -282,7 +282,7 @@ class Service(BaseService):
             raise undone
         return reply
 
-    async def _flush_passing(self, collection: str, bucket: str, filter: str) -> int:
+    async def flush_passing(self, collection: str, bucket: str, filter: str) -> int:
         """Erase the objects that pass a filter, a few between two turns; return their number.
 
         All names are determined before the first object is erased; the log has an erasure for each.

@@ -219,6 +219,24 @@ def test_other_sentences(index: Any) -> None:
         assert str(caught.value) == sentence
 
 
+def test_sentences_about_what_a_bucket_holds(index: Any) -> None:
+    index.push("held", "b", "o", "word")
+    order: dict[str, Any] = {"sort": "newest"}
+    for call, allowed in (
+        (lambda: index.suggest("held", "b", "!!!"), "exactly one"),
+        (lambda: index.objects("held", "b", after="gone"), "an object that exists"),
+        (lambda: index.query("held", "b", "word", after="gone", **order), "an object that exists"),
+        (lambda: index.query("held", ["b", "x"], "word", after="b/gone", **order), "as <bucket>/<object>"),
+    ):
+        with pytest.raises(InvalidArgument, match=allowed):
+            call()
+
+
+def test_a_depth_beyond_the_ceiling_means_the_ceiling(index: Any) -> None:
+    index.push("deep", "b", "o", "word", vector=[1.0] * 8)
+    assert index.query("deep", "b", "word", vector=[1.0] * 8, depth=1_000_000) == ["o"]
+
+
 def test_every_public_method_is_in_the_tables() -> None:
     tested = {name for name, *_ in [*OF_A_BUCKET, *OF_AN_INDEX, *OF_THE_LIBRARY]}
     without_arguments = {

@@ -263,12 +263,31 @@ def test_a_kill_loses_nothing_that_was_acknowledged(tmp_path: Path, durability: 
             assert asking.stream("/v1/bulk", [b"".join(rows)]).body["pushed"] == 300
             for number in range(30):
                 assert asking.post("/v1/push", **SCOPE, object=f"o{number}", text=f"kept{number}").status == 200
+            rules = ["tv, television"]
+            assert asking.post("/v1/synonyms", collection=SCOPE["collection"], rules=rules).body == {"rules": 1}
     finally:
         server.kill()
     with sonicpy.open(server.folder / "store") as index:
         assert index.count_objects(*SCOPE.values()) == 330
         assert index.query(*SCOPE.values(), "kept29") == ["o29"]
         assert index.query(*SCOPE.values(), "bulk299") == ["b299"]
+        assert index.synonyms(SCOPE["collection"]) == rules
+
+
+@pytest.mark.parametrize("filter", [None, "old AND NOT new"])
+def test_a_large_object_is_gone_when_the_answer_comes(server: WithHttp, filter: str | None) -> None:
+    bucket, text = {"collection": "large", "bucket": "b"}, " ".join(f"word{number}" for number in range(1_500))
+    with server.asking() as asking:
+        for _ in range(3):
+            for name, tags in (("old", ["old"]), ("new", ["old", "new"])):
+                assert asking.post("/v1/push", **bucket, object=name, text=f"{text} {name}", tags=tags).status == 200
+            which = {"object": "old"} if filter is None else {"filter": filter}
+            removed = asking.post("/v1/flush", **bucket, **which).body["removed"]
+            assert removed == (1_501 if filter is None else 1)
+            assert asking.get("/v1/stats", **bucket).body["objects"] == 1
+            assert objects_of(asking.get("/v1/query", **bucket, text="word7", total="true")) == ["new"]
+        wrong = asking.post("/v1/flush", **bucket, object="new", filter="old")
+        assert (wrong.status, wrong.body["detail"][:9]) == (400, "filter is")
 
 
 def test_other_machines_need_a_password_unless_told_otherwise(tmp_path: Path) -> None:

@@ -21,8 +21,10 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from sonicpy.arguments import bucket_of_filter
 from sonicpy.config import HttpConfig
 from sonicpy.errors import CommandError, ConfigError, ShuttingDown, sentence_of
+from sonicpy.filters.grammar import filter_text
 from sonicpy.http import app
 from sonicpy.http.backend import (
     TURN_S,
@@ -50,7 +52,7 @@ logger = logging.getLogger(__name__)
 
 Value = TypeVar("Value")
 
-CHANGES = frozenset({"push", "tag", "pop", "flush", "upsert"})
+CHANGES = frozenset({"push", "tag", "pop", "flush", "upsert", "set_synonyms"})
 TEXTUAL = frozenset({"push", "pop"})
 TEXT_PLACES = {"push": 3, "upsert": 3, "query": 2, "explain": 2}
 """Method whose text may get a vector -> the place of the text among its arguments."""
@@ -92,6 +94,8 @@ class ServerBackend:
         self._service.statistics.note_http(method, time.perf_counter() - began)
         if method in CHANGES:
             await self._seal()
+            if method == "flush" and self._service.index.engine.store.has_removals:
+                await self._waited(self._service.committer.remove())
         elif (undone := self._service.committer.note_turn_without_changes()) is not None:
             raise undone
         return found
@@ -139,6 +143,10 @@ class ServerBackend:
                 return self._stats(*args)
             case "objects":
                 return self._objects(*args, **options)
+            case "flush" if (filter := options.get("filter")) is not None:
+                collection, bucket, oid = args
+                bucket = bucket_of_filter(bucket, oid)
+                return self._waited(service.flush_passing(collection, bucket, filter_text(filter)))
             case "verify":
                 return self._waited(service.maintenance.verify())
             case "consolidate":
