@@ -74,6 +74,12 @@ def test_how_the_rules_cut(text: str, newer: str, first: str) -> None:
     assert (words(text), words(text, FIRST)) == (newer, first)
 
 
+@pytest.mark.parametrize("space", "\t\x0b\x85\xa0\u1680\u2003\u2028\u205f\u3000")
+def test_signs_beside_any_white_space(space: str) -> None:
+    text = "C++ C# .NET (.gitignore 1 C#"
+    assert words(text.replace(" ", space)) == words(text)
+
+
 def test_the_last_word_is_the_one_with_its_signs() -> None:
     last = [NEWER.lex(text, "none") for text in ("learn c++", "use .net", "in 👍🏽", "c+ ")]
     assert [terms.words[terms.last] if terms.last >= 0 else None for terms in last] == [

@@ -15,7 +15,8 @@ from libc.string cimport memcpy
 cimport cython
 
 from sonicpy._native.characters cimport (
-    ALPHABETIC, ALPHANUMERIC, BYTE_KINDS, CAPITAL, IN_WORD, NO_ASCII, UNSPACED, properties, properties_at,
+    ALPHABETIC, ALPHANUMERIC, BYTE_KINDS, CAPITAL, IN_WORD, NO_ASCII, UNSPACED, is_far_blank, properties,
+    properties_at,
 )
 from sonicpy._native.folding cimport ascii_word_end, fold
 from sonicpy._native.joints cimport JOINT, JOINTS_MAX, find_joints
@@ -234,10 +235,12 @@ cdef class BoundAnalyzer:
                         began, behind = at, end
                     at = end
                     continue
-            elif not kind & (IN_WORD | NO_ASCII) and (at + 1 == size or text[at + 1] < 0x80):
+            elif not kind & (IN_WORD | NO_ASCII) and (
+                at + 1 == size or text[at + 1] < 0x80 or is_far_blank(text, size, at + 1)
+            ):
                 # No word begins here, and no mark follows.
                 if text[at] == c"." and newer:
-                    if at == 0 and text == terms._text or at > 0 and opens(text[at - 1]):
+                    if at == 0 and text == terms._text or at > 0 and opens(text, at):
                         dot = at
                 elif (text[at] == c"+" or text[at] == c"#") and at == behind and newer:
                     end = signed_end(text, size, began, at)

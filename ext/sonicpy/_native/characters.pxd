@@ -71,6 +71,11 @@ cdef inline uint16_t properties_at(const uint8_t *text, Py_ssize_t size, Py_ssiz
     return properties(decode(text, at, &width)) if at < size else 0
 
 
+cdef inline bint is_far_blank(const uint8_t *text, Py_ssize_t size, Py_ssize_t at) noexcept nogil:
+    """Return whether the character at `at` is white space beyond ASCII, such as a no-break space."""
+    return at < size and text[at] >= 0x80 and properties_at(text, size, at) & SPACE != 0
+
+
 cdef inline int32_t fold_distance(uint32_t point) noexcept nogil:
     """Return the difference between a character and its case-folded form, if the latter is one character."""
     return FOLD_BLOCKS[(<uint32_t> FOLD_INDEX[point >> 7] << 7) + (point & 127)]

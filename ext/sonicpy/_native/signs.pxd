@@ -2,14 +2,21 @@
 
 from libc.stdint cimport uint8_t
 
-from sonicpy._native.characters cimport BYTE_KINDS, IN_WORD, is_ascii_blank
+from sonicpy._native.characters cimport BYTE_KINDS, IN_WORD, is_ascii_blank, is_far_blank
 
 cdef enum:
     SHARP_LETTERS = 2  # the most before a #: C#, not issue#
 
 
-cdef inline bint opens(uint8_t byte) noexcept nogil:
-    """Return whether a word that begins with a dot may follow a byte, as in ` .NET` and `(.gitignore`."""
+cdef inline bint opens(const uint8_t *text, Py_ssize_t at) noexcept nogil:
+    """Return whether a word that begins with a dot may begin at `at`, as in ` .NET` and `(.gitignore`; before `at` is a
+    character."""
+    cdef uint8_t byte = text[at - 1]
+    cdef Py_ssize_t first = at - 1
+    if byte >= 0x80:
+        while first > 0 and text[first] & 0xC0 == 0x80:
+            first -= 1
+        return is_far_blank(text, at, first)
     return is_ascii_blank(byte) or byte == c"(" or byte == c"[" or byte == c"'" or byte == c'"' or byte == c"`"
 
 
@@ -27,6 +34,9 @@ cdef inline Py_ssize_t signed_end(const uint8_t *text, Py_ssize_t size, Py_ssize
     for place in range(began, at):
         if c"0" <= text[place] <= c"9":
             return at
-    if end < size and (text[end] == c"+" or text[end] == c"#" or text[end] >= 0x80 or BYTE_KINDS[text[end]] & IN_WORD):
+    if end < size and (
+        text[end] == c"+" or text[end] == c"#" or BYTE_KINDS[text[end]] & IN_WORD
+        or text[end] >= 0x80 and not is_far_blank(text, size, end)
+    ):  # fmt: skip
         return at
     return end
