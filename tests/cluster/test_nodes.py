@@ -144,7 +144,10 @@ def test_wrong_names_are_refused_as_by_one_machine(line: str, answer: str, ports
 
 
 def test_trigger_offers_consolidation_alone(ports: list[int]) -> None:
-    assert talk(ports[0], "control", "TRIGGER consolidate", "TRIGGER backup /tmp/x") == ["OK", "ERR internal_error"]
+    assert talk(ports[0], "control", "TRIGGER consolidate", "TRIGGER backup /tmp/x") == [
+        "OK",
+        "ERR invalid_argument(TRIGGER backup is refused: a node of a cluster offers consolidate alone)",
+    ]
 
 
 def test_verify_and_info_answer(ports: list[int]) -> None:

@@ -286,7 +286,7 @@ class NodeService(BaseService):
                     await replica.maintenance.consolidate()
                 return replies.OK
             case Trigger(action=action):
-                raise StoreError(f"TRIGGER {action} is refused: a node of a cluster offers consolidate alone")
+                raise InvalidArgument(f"TRIGGER {action} is refused: a node of a cluster offers consolidate alone")
         return await self._ask(command)
 
     async def _flush_passing(self, collection: str, bucket: str, filter: str) -> int:

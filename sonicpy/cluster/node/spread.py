@@ -109,14 +109,14 @@ class Spread:
         """Return the reply to a command.
 
         Raises:
-            CommandError: the command is refused.
-            StoreError: a part does not answer, or a spread bucket does not offer the command.
+            CommandError: the command is refused, or a spread bucket does not offer it.
+            StoreError: a part does not answer.
         """
         if getattr(command, "buckets", ()):
             raise InvalidArgument("several buckets are refused: a bucket that is spread is asked alone")
         match command:
             case Query() if self._recorder.config.search.ranking == "sonic":
-                raise StoreError("QUERY is refused: search.ranking is sonic, which a spread bucket does not offer")
+                raise InvalidArgument("QUERY is refused: search.ranking is sonic, which a spread bucket does not offer")
             case Query() if command.group is not None:
                 return await grouped(self, command)
             case Query() if command.is_refined and not command.is_by_score:
@@ -149,7 +149,7 @@ class Spread:
             case Stats(str(collection), str(bucket)):
                 found = await self._ask(collection, bucket, "stats", collection, bucket)
                 return replies.json_result(merge_figures(list(map(json.loads, found))))
-        raise StoreError(f"{type(command).__name__.upper()} is refused: a bucket that is spread does not offer it")
+        raise InvalidArgument(f"{type(command).__name__.upper()} is refused: a bucket that is spread does not offer it")
 
     # -- for groups ----------------------------------------------------------------------------------------------------
 
