@@ -117,10 +117,11 @@ class Changing:
                 lexer.note_language(terms, text, language_of(lang))
             try:
                 if fields or field is not None:
+                    more = fields  # of these rules alone: the next pass of the loop has others
                     if field is not None or terms.piece is not None:
                         named = () if field is None else self._field_of_push(field, terms)
-                        fields = (*order_of(terms), *fields, *named)
-                    engine.push_with(collection, bucket, oid, terms, fields, lexer.rules)
+                        more = (*order_of(terms), *fields, *named)
+                    engine.push_with(collection, bucket, oid, terms, more, lexer.rules)
                 elif terms.piece is not None:
                     engine.push_with_order(collection, bucket, oid, terms, terms.piece, lexer.rules)
                 else:

@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,6 +50,32 @@ def check(index: Index) -> None:
         assert index.words(C, NEW) == ["50", "flat", "getelementbyid", "m2", "of", LONG]
         assert index.verify() == []
         index.consolidate()
+
+
+def test_a_first_push_with_other_fields_finds_the_rules_of_the_bucket(tmp_path: Path) -> None:
+    with both(tmp_path):
+        pass
+    others: dict[str, Any] = {"tags": ["red"], "values": {"price": 5}, "vector": [1.0] * 8}
+    for field in (None, "title"):
+        with open_index(tmp_path, store={"order": True}) as index:
+            for bucket in (OLD, NEW):
+                index.push(C, bucket, "o2", "90 m² attic", field=field, **others)
+            for bucket in (OLD, NEW):
+                assert index.query(C, bucket, '"m² attic"', syntax="web", filter="red AND price = 5") == ["o2"]
+                assert index.query(C, bucket, "attic", fields="title") == ([] if field is None else ["o2"])
+                assert index.exists(C, bucket, "o2")
+            assert rules(index) == {OLD: FIRST, NEW: NEWEST}
+            assert index.verify() == []
+            index.flush(C, OLD, "o2")
+            index.flush(C, NEW, "o2")
+
+
+def test_vectors_dropped_from_a_missing_bucket_make_none(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index:
+        assert index.drop_vectors(C, NEW) == 0
+        assert (index.buckets(C), index.collections()) == ([], [])
+        index.push(C, NEW, "o", "text", tags=["red"])
+        assert index.stats(C, NEW)["rules"] == NEWEST
 
 
 def test_each_bucket_has_its_own(tmp_path: Path) -> None:
