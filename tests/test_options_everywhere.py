@@ -247,6 +247,23 @@ def is_page_alone(search: Search) -> bool:
 # -- other commands ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("text", ["boat", "!!!", ""])
+@pytest.mark.parametrize(
+    "beside", [{}, {"sort": "-weight"}, {"filter": "metal"}, {"group": "weight", "sort": "weight"}]
+)
+def test_the_items_of_a_reply_mean_the_same_in_a_spread_bucket(
+    surfaces: Surfaces, text: str, beside: dict[str, Any]
+) -> None:
+    if not text and not beside:
+        return
+    for numbers in range(16):
+        shown = {name: True for place, name in enumerate(("total", "whole", "how", "scores")) if numbers >> place & 1}
+        asked_for = command(text, beside)._replace(**{**shown, "whole": numbers & 3 == 3})
+        one = dispatch.CALLS[Query](surfaces.whole, asked_for)
+        spread = asyncio.run(surfaces.spread.execute(asked_for))
+        assert set(spread.split()[5:]) == set(one.split()[5:]), (text, asked_for)
+
+
 class Verb(NamedTuple):
     """A command that answers without changing anything.
 

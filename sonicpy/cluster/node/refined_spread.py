@@ -46,14 +46,12 @@ class RefinedSpread:
         if command.has_words:
             plan = await self._plan_of(command)
             if plan is None:
-                return replies.hits([], 0 if command.total else None, scores=command.scores)
+                return _event(command, [], 0)
         behind = None if command.after is None else await self.behind(command, command.after)
         fields = (list(Search(*command)), None if plan is None else to_plain(plan), behind)
         found = [json.loads(answer) for answer in await self._ask(*command.scope, "spread_sorted", *fields)]
         names = merge_sorted([rows for rows, _ in found], command.limit, command.offset)
-        total = sum(int(count) for _, count in found) if command.total else None
-        whole = total if command.whole else None
-        return replies.hits([(name, None) for name in names], total, scores=command.scores, whole=whole)
+        return _event(command, names, sum(int(count) for _, count in found) if command.total else 0)
 
     async def facets(self, command: CountFacets) -> bytes:
         """Return the reply to FACETS."""
@@ -76,3 +74,11 @@ class RefinedSpread:
         if found is None:
             raise nothing_behind(command.bucket, name)
         return found
+
+
+def _event(command: Query, names: Sequence[str], total: int) -> bytes:
+    """Return the reply with a page of an order that is not by score: no words by which objects answer are known."""
+    return replies.hits(
+        [(name, None) for name in names], total if command.total else None, scores=command.scores,
+        whole=total if command.whole else None, hows=[()] * len(names) if command.how else None,
+    )  # fmt: skip

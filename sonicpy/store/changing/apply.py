@@ -166,9 +166,9 @@ def _change_fields(view: "WriteView", mutation: ChangeFields, in_steps: bool) ->
         state = view.bucket(mutation.collection, mutation.bucket)
         if state is None or find_object(view, state, mutation.oid) is None:
             return 0
-    if not mutation.oid and all(id == VECTORS.id for id, _ in mutation.fields):
-        if view.bucket(mutation.collection, mutation.bucket) is None:
-            return 0
+    drops_only = not mutation.oid and all(id == VECTORS.id for id, _ in mutation.fields)
+    if drops_only and view.bucket(mutation.collection, mutation.bucket) is None:
+        return 0
     rules = FIRST if mutation.oid else rules_of_facts(mutation.fields)
     writer, mode = writer_of(view, mutation.collection, mutation.bucket, rules), FieldMode(mutation.mode)
     before = len(view.removals.vectors)
