@@ -24,10 +24,9 @@ PLAIN_BYTES = 2_000
 """The number of bytes below which the json module alone reads a text, because its values are built quickly."""
 SPACE = re.compile(r"[ \t\n\r]*")
 SIMPLE = re.compile(
-    r"(?:-?(?:0|[1-9]\d{0,18})(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?|true|false|null)(?![\w.+-])", re.ASCII
+    r"(?:-?(?:0|[1-9]\d{0,299})(?:\.\d{1,300})?(?:[eE][+-]?\d{1,3})?|true|false|null)(?![\w.+-])", re.ASCII
 )
-
-
+"""The pattern of a value that is no string, list or object. A number has more digits than the longest name."""
 NUMBERS = re.compile(r"\[[-+.,\deE \t\r\n]{0,32000}\]", re.ASCII)
 """The pattern of a list of numbers, such as a vector."""
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 from sonicpy.http.flat import PLAIN_BYTES, flat_json
 from tests.support.examples import examples
 
-VALUES = some.none() | some.booleans() | some.integers(-(10**18), 10**18) | some.floats(-1e20, 1e20) | some.text()
+VALUES = some.none() | some.booleans() | some.integers(-(10**128), 10**128) | some.floats(-1e20, 1e20) | some.text()
 LONG = " " * PLAIN_BYTES
 
 
