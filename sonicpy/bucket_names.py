@@ -118,20 +118,25 @@ def with_others(bucket: str, others: str) -> AnyBucket:
     empty.
 
     Raises:
-        InvalidArgument: the list is not allowed.
+        InvalidArgument: the list is not allowed, or the name beside it.
     """
     if not others:
         return bucket
     try:
-        return as_given(bucket, read_buckets(others))
+        elements = read_buckets(others)
     except ValueError as error:
         reason = f"buckets is {shown(others)}; allowed are buckets with commas between: each is {ALLOWED}"
         raise InvalidArgument(reason, detail="InvalidBucket") from error
+    return as_given(bucket, elements)
 
 
 def as_given(bucket: str, elements: Sequence[str]) -> AnyBucket:
-    """Return the argument of a method for the buckets of a command: a name, and the elements if there are several."""
-    return [quoted_bucket(bucket), *elements] if elements else bucket
+    """Return the argument of a method for the buckets of a command: a name, and the elements if there are several.
+    Raises InvalidArgument if there are several, and `bucket` is not the name of one."""
+    if not elements:
+        return bucket
+    check_bucket(bucket)
+    return [quoted_bucket(bucket), *elements]
 
 
 def in_bucket(bucket: str, object: str) -> str:

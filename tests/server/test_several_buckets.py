@@ -33,6 +33,20 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield running
 
 
+@pytest.mark.parametrize("bucket", ["é", "x" * 129])
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [("QUERY", '"x"'), ("EXPLAIN", '"x"'), ("FACETS", '"x"'), ("SUGGEST", '"x"'), ("LIST", ""), ("COUNT", ""),
+     ("COUNTB", "")],
+)  # fmt: skip
+def test_a_wrong_name_beside_other_buckets_is_refused(server: Server, command: str, text: str, bucket: str) -> None:
+    mode = "ingest" if command.startswith("COUNT") else "search"
+    assert talk(server, mode, f"{command} c {bucket} {text} BUCKETS(b1)", "PING") == [
+        "ERR invalid_argument(InvalidBucket)",
+        "PONG",
+    ]
+
+
 def read(line: str) -> object:
     name = line.partition(" ")[0]
     return parse(COMMANDS[name], line.encode(), len(name) + 1, RULES)
