@@ -53,16 +53,22 @@ def takes_vectors(client: Client) -> bool:
 
 
 @pytest.mark.parametrize("kind", [Push, Upsert])
-def test_a_node_asks_whether_the_bucket_takes_a_vector(kind: type[Push | Upsert]) -> None:
+@pytest.mark.parametrize("refusing", [0, 2])
+def test_a_node_asks_whether_the_bucket_takes_a_vector(kind: type[Push | Upsert], refusing: int) -> None:
     command, asked = kind("c", "b", "o", "x", None, vector="AQ=="), []
 
     async def ask(partition: int, question: Question) -> bytes:
-        asked.append(question)
+        asked.append((partition, question))
+        if partition == 1:
+            raise sonicpy.StoreError("another part is away")
+        if partition != refusing:
+            return b"null"
         return b'"the vector is refused: it has 8 bits, those of vector have 16"'
 
     rules = SimpleNamespace(at_once=lambda *_: 1)
     node: Any = SimpleNamespace(
-        desk=SimpleNamespace(ask=ask, rules=rules), places=SimpleNamespace(partition_of=lambda *_: 0)
+        desk=SimpleNamespace(ask=ask, rules=rules),
+        places=SimpleNamespace(partition_of=lambda *_: 0, parts_of=lambda *_: [0, 1, 2]),
     )
     with pytest.raises(Postponed):
         NODE_CALLS[kind](node, command)
@@ -70,7 +76,7 @@ def test_a_node_asks_whether_the_bucket_takes_a_vector(kind: type[Push | Upsert]
     service.embedding, service.node = None, node
     with pytest.raises(sonicpy.InvalidArgument, match="it has 8 bits"):
         asyncio.run(service.execute(command))
-    assert asked == [Question("vector_refusal", ("c", "b", "AQ=="))]
+    assert asked == [(part, Question("vector_refusal", ("c", "b", "AQ=="))) for part in range(3)]
 
 
 @pytest.mark.full

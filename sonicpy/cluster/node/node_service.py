@@ -324,13 +324,25 @@ class NodeService(BaseService):
         return replies.OK
 
     async def _check_vector(self, command: Push | Upsert, vector: str) -> None:
-        """Raise InvalidArgument if the bucket, in its present state, does not take the vectors."""
+        """Raise InvalidArgument if the bucket, in its present state, does not take the vectors. Of a spread bucket all
+        parts are asked, because the part of the object may have no vectors yet.
+        """
         collection, bucket, oid = command[:3]
-        partition = self.node.places.partition_of(collection, bucket, oid)
+        own = self.node.places.partition_of(collection, bucket, oid)
         question = Question("vector_refusal", (collection, bucket, vector))
-        reason = json.loads(await self.node.desk.ask(partition, question))
-        if reason is not None:
-            raise InvalidArgument(reason, "invalid_meta_value", reason)
+
+        async def refusal(partition: int) -> str | None:
+            try:
+                reason: str | None = json.loads(await self.node.desk.ask(partition, question))
+            except StoreError:
+                if partition == own:
+                    raise
+                return None  # a part of other objects that is away keeps no object from being stored
+            return reason
+
+        for reason in await asyncio.gather(*map(refusal, self.node.places.parts_of(collection, bucket))):
+            if reason is not None:
+                raise InvalidArgument(reason, "invalid_meta_value", reason)
 
     async def _count_spread(self, collection: str) -> int:
         """Return the number of buckets in a spread collection; each is in several partitions."""
