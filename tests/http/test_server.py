@@ -274,6 +274,15 @@ def test_a_kill_loses_nothing_that_was_acknowledged(tmp_path: Path, durability: 
         assert index.synonyms(SCOPE["collection"]) == rules
 
 
+@pytest.mark.parametrize("space", [" ", "\n", "\t", "\u3000"])
+def test_a_long_text_keeps_its_words(server: WithHttp, space: str) -> None:
+    bucket, text = {"collection": "long", "bucket": f"b{ord(space)}"}, space.join(f"word{n}" for n in range(3_000))
+    with server.asking() as asking:
+        assert asking.post("/v1/push", **bucket, object="o", text=text).status == 200
+        assert asking.get("/v1/count", **bucket).body["count"] == 3_000
+        assert asking.post("/v1/pop", **bucket, object="o", text=text).body["removed"] == 3_000
+
+
 @pytest.mark.parametrize("filter", [None, "old AND NOT new"])
 def test_a_large_object_is_gone_when_the_answer_comes(server: WithHttp, filter: str | None) -> None:
     bucket, text = {"collection": "large", "bucket": "b"}, " ".join(f"word{number}" for number in range(1_500))

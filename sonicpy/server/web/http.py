@@ -282,8 +282,8 @@ def is_long(row: TextRow) -> bool:
 def pieces(text: str) -> Iterator[str]:
     """Yield a text in pieces, cut at white space where there is some."""
     while len(text) > PIECE_CHARACTERS:
-        cut = max(text.rfind(" ", 0, PIECE_CHARACTERS), text.rfind("\n", 0, PIECE_CHARACTERS))
-        cut = cut if cut > 0 else PIECE_CHARACTERS
+        before = text[:PIECE_CHARACTERS].rsplit(None, 1)
+        cut = len(before[0]) if len(before) == 2 else PIECE_CHARACTERS
         yield text[:cut]
         text = text[cut:]
     yield text
