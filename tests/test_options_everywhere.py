@@ -197,6 +197,13 @@ def test_an_option_means_the_same_everywhere(ways: dict[str, Way], name: str) ->
             assert found[1:] == expected[1:] or way == "cache of answers", (way, given)
 
 
+def test_an_order_that_knows_no_words_says_so_everywhere(ways: dict[str, Way]) -> None:
+    for options in ({"sort": "newest"}, {"sort": "weight", "group": "weight"}):
+        for way, ask in ways.items():
+            found = ask("boat", {**options, "how": True})
+            assert found.hows == [[]] * 3 or way == "cache of answers", (way, options)
+
+
 @pytest.fixture(scope="module")
 def index() -> Iterator[sonicpy.Index]:
     with sonicpy.open(":memory:", config=ORDERED) as opened:

@@ -314,3 +314,10 @@ def with_groups(hits: Hits, groups: "Sequence[GroupKey | None]") -> Hits:
     found = Hits(*hits.__getnewargs__())
     found._groups = tuple(groups)
     return found
+
+
+def with_hows(hits: Hits) -> Hits:
+    """Return hits that say by which words each answers: by no known ones, if the ranking or the order knows none."""
+    if hits.hows is None:
+        hits._hows = ((),) * len(hits)
+    return hits

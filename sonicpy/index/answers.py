@@ -7,7 +7,7 @@ from sonicpy._native.answer_cache import AnswerCache
 from sonicpy._native.ids import are_names
 from sonicpy._native.terms import PART, Terms
 from sonicpy.api.counted import Counted, counted
-from sonicpy.api.hits import Hits, with_facets
+from sonicpy.api.hits import Hits, with_facets, with_hows
 from sonicpy.arguments import language_of, number_of, text_of
 from sonicpy.bucket_names import AnyBucket, one_or_several, only_one
 from sonicpy.errors import InvalidArgument
@@ -170,11 +170,12 @@ class Answers(TextReader):
         with reading as lexicon:
             terms, matching = self._terms_in(lexicon, search)
             if lexicon is None:
-                return Hits(total=0, whole=0) if search.total else Hits()
+                none = Hits(total=0, whole=0) if search.total else Hits()
+                return with_hows(none) if search.how else none
             hits = query_hits(lexicon, terms, self._config, search, matching)
         if self.questions is not None and not hits:
             self._note_unanswered(search)
-        return hits
+        return with_hows(hits) if search.how else hits
 
     def find_ids(self, search: Search) -> list[str]:
         """Return the names of the hits of `find_hits` as the server sends them; if several buckets are searched, in the

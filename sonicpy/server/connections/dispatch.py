@@ -158,7 +158,7 @@ def query(index: "Index", command: Query) -> bytes:
     if command.scores or command.total or command.how:
         hits = index.find_hits(command)
         whole = (hits.total if hits.whole is None else hits.whole) if command.whole else None
-        hows = (hits.hows or [()] * len(hits)) if command.how else None  # a ranking may know none
+        hows = hits.hows if command.how else None
         pairs = hits.pairs()
         if hits.buckets is not None:
             pairs = [
