@@ -151,7 +151,7 @@ def _json_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
             row = json.loads(line)
             identity = row["_id"] if "_id" in row else row["id"]
             row["text"] = row.get("text") or ""
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
             raise EvaluationError(
                 f'{path}, line {number}: this is no {{"id": ..., "text": ...}} or {{"_id": ..., "text": ...}}'
             ) from error
