@@ -55,8 +55,9 @@ def read_rule(text: str, lexer: Lexer) -> SynonymRule:
 
 
 def rule_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the rules in a file, one per line; skip blank lines and lines that begin with #."""
-    return (line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#"))
+    """Yield the rules in a file, one per line; skip blank lines, lines that begin with #, and a byte order mark."""
+    plain = (line.strip().removeprefix("\ufeff").strip() for line in lines)
+    return (line for line in plain if line and not line.startswith("#"))
 
 
 def _phrases(side: str, rule: str, lexer: Lexer) -> Iterator[Phrase]:

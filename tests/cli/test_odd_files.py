@@ -28,7 +28,7 @@ def test_refused_rows_do_not_empty_the_source(run: Run, link: object) -> None:
 def test_lines_without_a_line_feed_are_not_lost_silently(run: Run, name: str) -> None:
     comma = "," if name.endswith("csv") else "\t"
     Path(name).write_bytes(f"id{comma}text\r1{comma}amber\r".encode())
-    said = "carriage return: allowed is that lines end with a line feed"
+    said = "it holds a carriage return; allowed is that lines end with a line feed"
     run("import", name, *TO_C, status=1, said=said)
 
 
@@ -97,3 +97,43 @@ def test_an_encoding_of_host_names_is_none_of_a_file(run: Run, capsys: pytest.Ca
     with pytest.raises(SystemExit):
         run("import", "rows.csv", "--encoding", name, *TO_C)
     assert "is not an encoding" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.tsv", "rows.json"])
+def test_a_mirror_of_a_blank_file_erases_nothing(run: Run, name: str) -> None:
+    comma = "\t" if name.endswith("tsv") else ","
+    kept, none = f"id{comma}text\n1{comma}amber\n", f"id{comma}text\n"
+    if name.endswith("json"):
+        kept, none = '[{"id": 1, "text": "amber"}]', "[]"
+    Path(name).write_text(kept)
+    run("mirror", name, *TO_C)
+    for blank in ("", "\n\n"):
+        Path(name).write_text(blank)
+        run("mirror", name, *TO_C, status=1, said=f"{name} is empty; allowed is a file without rows that has its ")
+        assert run("ls", "c", "default", "--data", "d") == "1\n"
+    Path(name).write_text(none)
+    assert "1 gone" in run("mirror", name, *TO_C)
+
+
+def test_synonyms_behind_a_byte_order_mark(run: Run) -> None:
+    Path("rules").write_bytes(b"\xef\xbb\xbf# rules\r\ntv, television\r\n")
+    run("synonyms", "c", "--set", "rules", "--data", "d")
+    Path("rules").write_bytes(b"\xef\xbb\xbftv, television\r\n")
+    run("synonyms", "c", "--add", "rules", "--data", "d")
+    assert run("synonyms", "c", "--data", "d") == "tv, television\n"
+    Path("rules").write_bytes(b"tv, t\xe9l\xe9\n")
+    run("synonyms", "c", "--set", "rules", "--data", "d", status=2, said="rules cannot be read: it is not UTF-8.")
+
+
+def test_an_export_to_a_dash_is_the_standard_output(run: Run) -> None:
+    run("push", "c", "1", "amber", "--data", "d")
+    assert run("export", "-o", "-", "--data", "d") == run("export", "--data", "d") != ""
+    assert not Path("-").exists()
+
+
+def test_an_odd_relevance_is_a_sentence(run: Run) -> None:
+    Path("set").mkdir()
+    Path("set/docs.jsonl").write_text('{"id": 1, "text": "amber"}\n')
+    Path("set/queries.jsonl").write_text('{"id": "q", "text": "amber"}\n')
+    Path("set/qrels.tsv").write_text("q\t1\t--5\n")
+    run("eval", "set", status=1, said="allowed is query<TAB>document<TAB>relevance, a whole number")

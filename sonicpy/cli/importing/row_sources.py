@@ -38,7 +38,7 @@ PARQUET_ROWS = 10_000  # decoded at a time
 READ_BYTES = 1 << 18
 
 UTF8_MARK = b"\xef\xbb\xbf"
-LINE_ENDS = "allowed is that lines end with a line feed, perhaps behind a carriage return"
+LINE_ENDS = "it holds a carriage return; allowed is that lines end with a line feed, perhaps behind a carriage return"
 _RETURN_ALONE = re.compile(r"\r(?!\n|\Z)")
 
 
@@ -69,6 +69,7 @@ class Source:
     Attributes:
         size: the number of bytes of the file, or of rows in Parquet; None: unknown.
         repeated: the names that several columns have, known after the first row; rows hold the last column with a name.
+        is_blank: whether the file lacks even the header or the array that its format demands; known at its end.
 
     Raises:
         ConfigError: the format is unknown, or cannot be read from the standard input or compressed.
@@ -91,6 +92,7 @@ class Source:
         self.encoding = encoding
         self.size: int | None = None
         self.repeated: frozenset[str] = frozenset()
+        self.is_blank = False
         self._stored: IO[bytes] | None = None
         self._file: IO[bytes] | None = None
         self._text: io.TextIOWrapper | None = None
@@ -167,7 +169,8 @@ class Source:
             if not first.isspace():
                 break
             blank += 1
-        if not first:
+        if not first.strip():
+            self.is_blank = True
             return
         everything = chain([first], lines)
         if not first.lstrip().startswith(b"["):
@@ -204,7 +207,7 @@ class Source:
         lines = self._lines()
         first = next((line for line in lines if line.strip(b"\r\n")), b"") if self.header else b""
         if b"\r" in first.rstrip(b"\r\n"):
-            raise SonicError(f"the header of {self.path} holds a carriage return: {LINE_ENDS}")
+            raise SonicError(f"the header of {self.path} is not {self.kind.upper()}: {LINE_ENDS}")
         names = self._header(_fields(first)) if self.header else None
         for line in islice(lines, skip, None):
             yield _named(names, _fields(line)) if line.strip(b"\r\n") else None
@@ -219,12 +222,13 @@ class Source:
 
     def _header_of_csv(self, record: list[str] | BrokenRecord) -> list[str]:
         if isinstance(record, BrokenRecord) and _RETURN_ALONE.search(record.text):
-            raise SonicError(f"the header of {self.path} holds a carriage return: {LINE_ENDS}")
+            raise SonicError(f"the header of {self.path} is not {self.kind.upper()}: {LINE_ENDS}")
         if isinstance(record, BrokenRecord):
             raise SonicError(f"the header of {self.path} is not CSV: {record.reason}")
         return self._header(record)
 
     def _header(self, names: list[str]) -> list[str]:
+        self.is_blank = not any(names)
         self.repeated = frozenset(name for name, times in Counter(names).items() if times > 1)
         return names
 
