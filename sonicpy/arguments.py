@@ -98,7 +98,8 @@ def language_of(lang: Any) -> str | None:
         return lang
     code = language_code(lang) if isinstance(lang, str) else None
     if code is None:
-        raise InvalidArgument(f"lang is {shown(lang)}; allowed are {LANGUAGES}", "invalid_meta_value", f"LANG[{lang}]")
+        told = plain_str(lang) if isinstance(lang, str) else shown(lang)
+        raise InvalidArgument(f"lang is {shown(lang)}; allowed are {LANGUAGES}", "invalid_meta_value", f"LANG[{told}]")
     return code
 
 
@@ -132,9 +133,20 @@ def call_of(argument: str, value: Any) -> Any:
 def path_of(argument: str, value: Any) -> str:
     """Return the path of a folder as a str. Raises InvalidArgument, which names `argument`, if it is no path."""
     path = os.fspath(value) if isinstance(value, str | os.PathLike) else value
-    if isinstance(path, str) and path and "\0" not in path:
-        return path
+    if isinstance(path, str) and path and "\0" not in path and _is_encodable(path):
+        return plain_str(path)
     raise InvalidArgument(f"{argument} is {shown(value)}; allowed is the path of a folder")
+
+
+def _is_encodable(path: str) -> bool:
+    """Return whether the system can take a path: one lone surrogate may stand for a byte that is no UTF-8, but not
+    every one does.
+    """
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def not_unicode(argument: str, error: UnicodeEncodeError) -> InvalidArgument:

@@ -10,7 +10,8 @@ read and removed, but no text can be added to it.
 """
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeAlias
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeAlias, TypeGuard
 
 from sonicpy._native.ids import are_names
 from sonicpy.errors import InvalidArgument
@@ -91,6 +92,11 @@ def index_of(value: SupportsIndex) -> int | None:
         return value.__index__()
     except TypeError:
         return None
+
+
+def is_iterable(value: object) -> TypeGuard[Iterable[Any]]:
+    """Return whether a loop can take its elements from a value; none from an array without dimensions."""
+    return isinstance(value, Iterable) and getattr(value, "ndim", None) != 0
 
 
 def plain_str(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from unicodedata import normalize
 
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import plain_str, shown, shown_part
+from sonicpy.ids import is_iterable, plain_str, shown, shown_part
 
 TAGS_MAX: Final = 64
 """The most tags of an object."""
@@ -48,7 +48,7 @@ def tags_of(tags: Any) -> list[str]:
     Raises:
         InvalidArgument: an element is no tag, or there are too many.
     """
-    if isinstance(tags, str | bytes) or not isinstance(tags, Iterable):
+    if isinstance(tags, str | bytes) or not is_iterable(tags):
         raise InvalidArgument(f"tags is {shown(tags)}; allowed is a list of tags", "invalid_meta_value", "TAGS")
     found = sorted({tag_of(tag) for tag in tags}, key=str.encode)
     if len(found) > TAGS_MAX:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sonicpy.arguments import plain_scalar, text_of
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import shown
+from sonicpy.ids import is_iterable, shown
 
 TEXTS_MAX: Final = 8
 """The most names of texts in a bucket."""
@@ -27,7 +27,7 @@ def name_of_text(value: Any) -> str:
     """Return the name of a text as a plain str. Raises InvalidArgument if the name is not allowed."""
     name = value if type(value) is str else text_of("field", value)
     if not _is_name(name):
-        raise InvalidArgument(f"field is {name!r}; {ALLOWED}")
+        raise InvalidArgument(f"field is {shown(name)}; {ALLOWED}")
     return name
 
 
@@ -58,10 +58,10 @@ def weights_of(value: Any) -> Weights:
     """
     if isinstance(value, str):
         return dict(map(_entry, value.split(",")))
-    if not isinstance(value, Mapping | Iterable):
+    if not is_iterable(value):
         raise InvalidArgument(f"fields is {shown(value)}; allowed are names of texts, and a mapping of them to weights")
-    given = value if isinstance(value, Mapping) else dict.fromkeys(value)
-    return {name_of_text(name): _weight(name, weight) for name, weight in given.items()}
+    given = value.items() if isinstance(value, Mapping) else ((name, None) for name in value)
+    return {name_of_text(name): _weight(name, weight) for name, weight in given}
 
 
 def weights_text(value: Any) -> str:
@@ -75,7 +75,7 @@ def weights_text(value: Any) -> str:
 def _entry(entry: str) -> tuple[str, float | None]:
     found = re.fullmatch(_ENTRY, entry.strip())
     if found is None:
-        raise InvalidArgument(f"fields names {entry.strip()!r}; allowed is a name, perhaps with a weight: title^5")
+        raise InvalidArgument(f"fields names {shown(entry.strip())}; allowed is a name, perhaps with a weight: title^5")
     return found[1], None if found[2] is None else _weight(found[1], float(found[2]))
 
 

@@ -26,7 +26,7 @@ def counted(bucket: Any, object: Any, of: Any = None) -> Counted:
     need_no(object if bucket is None else None)
     level = "a collection" if bucket is None else "a bucket" if object is None else "an object"
     for choice in COUNTED[level]:
-        if of is None or of == choice:
+        if of is None or (isinstance(of, str) and of == choice):
             return choice
     allowed = " and ".join(f'"{choice}"' for choice in COUNTED[level])
     raise InvalidArgument(f"of is {shown(of)}; allowed for {level} is {allowed}")

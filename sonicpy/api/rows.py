@@ -16,7 +16,7 @@ from sonicpy.api.shape import OBJECT_COLUMNS, TEXT_COLUMN, Shape
 from sonicpy.api.tables import Columns, batches, is_table
 from sonicpy.arguments import language_of
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import check_names, object_name, plain_str, shown
+from sonicpy.ids import check_names, is_iterable, object_name, plain_str, shown
 from sonicpy.tags import tags_of
 from sonicpy.text_names import texts_of
 from sonicpy.values import plain_values
@@ -109,7 +109,7 @@ def read_rows(rows: Any, shape: Shape) -> Iterator[Row | Refused]:
     table = batches(rows)
     if table is not None:
         return _checked(_table_rows(table, shape), compat=shape.compat)
-    if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+    if isinstance(rows, str | bytes | Mapping) or not is_iterable(rows):
         raise InvalidArgument(
             f"rows is of type {type(rows).__name__}; allowed are an iterable of tuples or dicts, and a table"
         )

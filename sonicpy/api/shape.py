@@ -74,7 +74,7 @@ class Shape:
         columns: Any = list(named.values()) if named else self.text
         if not isinstance(columns, str) and not _are_columns(columns):
             raise InvalidArgument(f"text is {shown(self.text)}; allowed are the name of a column, and several names")
-        vectors = {"": self.vector} if isinstance(self.vector, str) else self.vector or {}
+        vectors = {"": self.vector} if isinstance(self.vector, str) else {} if self.vector is None else self.vector
         if not isinstance(vectors, Mapping) or not all(
             isinstance(name, str) for pair in vectors.items() for name in pair
         ):
@@ -109,7 +109,7 @@ def _several(columns: str | Sequence[str] | None) -> tuple[str, ...]:
 
 def _value_columns(values: Any) -> dict[str, str]:
     """Return the column of each value by its name. Raises InvalidArgument."""
-    if values and not isinstance(values, Mapping | str) and not _are_columns(values):
+    if not isinstance(values, Mapping | str | None) and not _are_columns(values) and not _is_empty(values):
         raise InvalidArgument(f"values is {shown(values)}; allowed are names of columns, and a dict of columns by name")
     columns = dict(values) if isinstance(values, Mapping) else {name: name for name in _several(values)}
     if not all(isinstance(column, str) for column in columns.values()):
@@ -117,6 +117,10 @@ def _value_columns(values: Any) -> dict[str, str]:
     if len(columns) > VALUES_MAX:
         raise too_many(columns)
     return {name_of(name): column for name, column in columns.items()}
+
+
+def _is_empty(names: object) -> bool:
+    return isinstance(names, Sequence) and not names
 
 
 def _are_columns(names: object) -> bool:

@@ -113,8 +113,30 @@ def _values_of_polars(column: Any) -> list[Any]:
 
 
 def values_of_arrow(column: Any) -> list[Any]:
-    """Return the values of a column of Arrow as Python objects; see `packed_lists`."""
-    return packed_lists(column.to_pylist(), getattr(column.type, "value_type", None))
+    """Return the values of a column of Arrow as Python objects; see `packed_lists`. A value that Python cannot hold
+    becomes one that refuses its row alone: a text that is no UTF-8 its bytes, any other an OutOfRange.
+    """
+    try:
+        values = column.to_pylist()
+    except (ValueError, OverflowError):  # an ArrowInvalid and a UnicodeDecodeError are ValueErrors
+        values = [_value_of_arrow(value) for value in column]
+    return packed_lists(values, getattr(column.type, "value_type", None))
+
+
+def _value_of_arrow(value: Any) -> Any:
+    try:
+        return value.as_py()
+    except UnicodeDecodeError:
+        return value.as_buffer().to_pybytes() if hasattr(value, "as_buffer") else OutOfRange()
+    except (ValueError, OverflowError):
+        return OutOfRange()
+
+
+class OutOfRange:
+    """A value of a table that Python cannot hold, such as a date after the year 9999."""
+
+    def __str__(self) -> str:
+        return "out of range"
 
 
 def _arrow_batches(reader: Any) -> Iterator[Columns]:

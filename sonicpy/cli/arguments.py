@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO, TypeAlias
 
 from sonicpy.errors import CommandError, ConfigError, SonicError
-from sonicpy.ids import check_bucket, check_collection, check_object
+from sonicpy.ids import check_bucket, check_collection, check_object, shown
 from sonicpy.langcodes import language_code
 from sonicpy.option_kinds import Choice, Decimals, LanguageCode, Number, Switch, VectorNumbers
 from sonicpy.options import ARGUMENTS, Option
@@ -73,8 +73,8 @@ def vector(text: str) -> Any:
         return text
     try:
         return json.loads(text if is_json else f"[{text}]")
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{ascii(text)} holds no numbers: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise argparse.ArgumentTypeError(f"{shown(text)} holds no numbers: {error}") from error
 
 
 def add_names(parser: argparse.ArgumentParser) -> None:

@@ -114,7 +114,7 @@ def _output(path: Path | None) -> Iterator[IO[str]]:
     """Open the output of an export for the length of a `with` block; a file appears when it is complete. Raises
     SonicError if it cannot be written.
     """
-    if path is None:
+    if path is None or path == Path("-"):
         yield sys.stdout
         return
     try:

@@ -311,7 +311,9 @@ class FileSource:
         return None
 
     def rows(self, since: Any) -> Iterator[Mapping[str, Any]]:
-        """Yield all rows. Raises SonicError if a row cannot be read, because its object would be erased."""
+        """Yield all rows. Raises SonicError if a row cannot be read, because its object would be erased, or the file is
+        blank, because all would be.
+        """
         with closing(source_of(self._arguments, self._path)) as source:
             for number, row in enumerate(source.rows(), 1):
                 self.repeated = source.repeated
@@ -319,6 +321,9 @@ class FileSource:
                     yield row
                 elif row is not None:
                     raise SonicError(f"{self._path}: row {number} cannot be read: {row.reason}")
+            if source.is_blank:  # as while another program writes it anew
+                missing = "array" if source.kind == "json" else "header"
+                raise SonicError(f"{self._path} is empty; allowed is a file without rows that has its {missing}")
 
     def close(self) -> None:
         """Do nothing: each pass closes the file."""

@@ -60,5 +60,5 @@ def _lines(file: str) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         is_rule = isinstance(error, FileNotFoundError) and ("," in file or "=>" in file)
         meant = "; without --set and --add it is a rule: sonicpy synonyms COLLECTION RULE" if is_rule else ""
-        reason = error.strerror if isinstance(error, OSError) else error
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise ConfigError(f"{file} cannot be read: {reason}{meant}.") from error

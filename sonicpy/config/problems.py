@@ -48,8 +48,14 @@ def allowed(field: FieldInfo) -> str:
 
 
 def show(value: object) -> str:
-    """Return `value` as a settings file writes it, cut to SHOWN_LENGTH characters."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    """Return `value` as a settings file writes it, cut to SHOWN_LENGTH characters; of one that no file can hold, such
+    as a list in itself, its type.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):
+        return f"a value of type {type(value).__name__}"
+    text = text.encode(errors="backslashreplace").decode()  # bytes of the environment that are not UTF-8
     return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}..."
 
 
@@ -71,7 +77,7 @@ def _known_part(path: Sequence[str], fields: Mapping[str, FieldInfo]) -> str | N
 
 def _describe_structure(path: str, kind: str, value: object, fields: Mapping[str, FieldInfo]) -> str:
     if kind == "extra_forbidden":
-        return f"{path} is not a known key{hint(path, fields)}."
+        return f"{path or show(path)} is not a known key{hint(path, fields)}."
     return f"{path or 'the configuration'} is {show(value)}; allowed is a section with keys."
 
 

@@ -83,8 +83,10 @@ def _read_file(path: Path | None) -> Iterator[Given]:
     try:
         settings = list(_flatten(tomllib.loads(text), ()))
         lines = lines_of(text)
-    except ValueError as error:  # TOMLDecodeError, or a number too long for int()
+    except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not TOML: {error}.") from error
+    except ValueError as error:  # a number too long for int()
+        raise ConfigError(f"{path} is not TOML: a number has too many digits.") from error
     except RecursionError as error:
         raise ConfigError(f"{path} is not TOML that can be read: it is nested too deeply.") from error
     for key_path, value in settings:

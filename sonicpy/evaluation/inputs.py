@@ -11,6 +11,7 @@ Misspelt words are a file of `wrong<TAB>right`, further columns are ignored. Sen
 """
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,7 +152,7 @@ def _json_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
             row = json.loads(line)
             identity = row["_id"] if "_id" in row else row["id"]
             row["text"] = row.get("text") or ""
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
             raise EvaluationError(
                 f'{path}, line {number}: this is no {{"id": ..., "text": ...}} or {{"_id": ..., "text": ...}}'
             ) from error
@@ -165,14 +166,14 @@ def _judgements(path: Path) -> Iterator[tuple[str, str, int]]:
             del columns[1]
         if not line or (number == 1 and not columns[-1].lstrip("-").isdecimal()):
             continue  # a header
-        if len(columns) != 3 or not columns[2].lstrip("-").isdecimal():
+        if len(columns) != 3 or re.fullmatch(r"-?[0-9]{1,9}", columns[2]) is None:
             raise EvaluationError(f"{path}, line {number}: allowed is query<TAB>document<TAB>relevance, a whole number")
         yield columns[0], columns[1], int(columns[2])
 
 
 def _lines(path: Path) -> list[str]:
     try:
-        return path.read_text(encoding="utf-8").split("\n")
+        return path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise EvaluationError(f"{path} cannot be read: {reason}") from error

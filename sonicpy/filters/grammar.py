@@ -34,7 +34,7 @@ from sonicpy.filters.conditions import (
     literals,
 )
 from sonicpy.filters.refusal import refused
-from sonicpy.ids import shown, shown_part
+from sonicpy.ids import plain_str, shown, shown_part
 from sonicpy.tags import GRAMMAR_WORDS, TAG_BYTES_MAX, shown_tag, tag_of
 from sonicpy.values import NAME_RULE, is_name, number_in_value
 
@@ -115,8 +115,9 @@ def filter_text(value: AnyValue) -> str:
         value = " AND ".join(_clause(name, wanted) for name, wanted in value.items())
     if not isinstance(value, str):
         raise refused(f"filter is {shown(value)}; allowed are a str and a dict")
-    parse(value)
-    return value
+    text = plain_str(value)
+    parse(text)
+    return text
 
 
 def condition_of(value: AnyValue) -> Condition:

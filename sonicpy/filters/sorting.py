@@ -202,9 +202,10 @@ def facets_texts(facets: Any) -> tuple[str | None, str | None]:
     Raises:
         InvalidArgument: the argument names no facets.
     """
-    given = dict.fromkeys([facets] if isinstance(facets, str) else facets) if _is_listed(facets) else facets
-    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+    listed = [facets] if isinstance(facets, str) else facets
+    if not isinstance(listed, list | tuple | Mapping) or not all(isinstance(name, str) for name in listed):
         raise refused(f"facets is {shown(facets)}; allowed are a list of beginnings such as 'size:*', and a dict")
+    given = listed if isinstance(listed, Mapping) else dict.fromkeys(listed)
     tags = [name for name, bounds in given.items() if bounds is None]
     ranges = [_range_text(name, bounds) for name, bounds in given.items() if bounds is not None]
     texts = (",".join(tags) or None, ";".join(ranges) or None)
@@ -224,10 +225,6 @@ def _checked(name: str, value: Any, parse: Callable[[str], Any]) -> str:
         raise refused(f"{name} is {shown(value)}; allowed is a str")
     parse(value)
     return value
-
-
-def _is_listed(facets: Any) -> bool:
-    return isinstance(facets, str | list | tuple)
 
 
 def _range_text(name: str, bounds: Any) -> str:

@@ -8,7 +8,7 @@ from sonicpy._native.ids import are_names
 from sonicpy._native.terms import PART, Terms
 from sonicpy.api.counted import Counted, counted
 from sonicpy.api.hits import Hits, with_facets, with_hows
-from sonicpy.arguments import language_of, number_of, text_of
+from sonicpy.arguments import NUMBER_MAX, language_of, number_of, text_of
 from sonicpy.bucket_names import AnyBucket, one_or_several, only_one
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import ObjectName, check_collection, check_names
@@ -253,6 +253,8 @@ class Answers(TextReader):
         first, buckets = one_or_several(bucket)
         if filter is not None:
             return self._suggest_passing(collection, first, word, limit, buckets, condition_of(filter))
+        if type(limit) is not int or not 0 <= limit <= NUMBER_MAX:  # before True finds the answer for 1
+            limit = number_of("limit", limit)
         question = (collection, first, word, limit, buckets)
         stamp = self._engine.store.readable_stamp()
         kept = self._kept.get(question)
@@ -431,8 +433,6 @@ class Answers(TextReader):
             check_names(collection, bucket)
         if type(word) is not str:
             word = text_of("word", word)
-        if type(limit) is not int or limit < 0:
-            limit = number_of("limit", limit)
         with self._reading(collection, bucket, buckets) as lexicon:
             typed = self._typed(word, self._lexer(lexicon))
             if lexicon is None:

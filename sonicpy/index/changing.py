@@ -11,7 +11,7 @@ from sonicpy._native.terms import Terms
 from sonicpy.api.counted import need_no
 from sonicpy.arguments import language_of, not_unicode, nothing_to_tag, text_of
 from sonicpy.errors import InvalidArgument, StoreError
-from sonicpy.ids import ObjectName, check_collection, check_names, object_name, plain_str
+from sonicpy.ids import ObjectName, check_collection, check_names, object_name, plain_str, shown
 from sonicpy.index.ingest.exported import DIGEST_KEY, OTHER_KEYS
 from sonicpy.index.ingest.given_digests import digest_of_export
 from sonicpy.index.ingest.given_orders import order_of, order_of_export, order_of_texts
@@ -162,6 +162,7 @@ class Changing:
         names = push_names(collection, bucket, oid)
         if not names:
             check_names(collection, bucket, oid, new=True)
+            collection, bucket = plain_str(collection), plain_str(bucket)
         if lang is not None:
             lang = language_of(lang)
         given = given_texts(text)
@@ -240,7 +241,7 @@ class Changing:
         check_names(collection, bucket)
         name = text_of("column", column)
         if name and not is_column(name):
-            raise InvalidArgument(f"column is {name!r}; allowed is the name of a column of vectors")
+            raise InvalidArgument(f"column is {shown(name)}; allowed is the name of a column of vectors")
         fields = ((VECTORS.id, name.encode()),)
         return self._engine.apply(ChangeFields(collection, bucket, "", FieldMode.REPLACE, fields))
 

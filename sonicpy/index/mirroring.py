@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sonicpy.api.columns import TEXT_COLUMN
-from sonicpy.arguments import switch_of
+from sonicpy.arguments import call_of, switch_of
 from sonicpy.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ class Mirroring:
         shape = Shape(
             collection, bucket, object, text, lang, vector=vector, tags=tags, values=values, is_one_bucket=True
         )
-        mirror = Mirror(self, shape, owner, prefix)
-        return mirror.take(read_rows(rows, shape), whole=switch_of("whole", whole), progress=progress)
+        whole, progress = switch_of("whole", whole), call_of("progress", progress)
+        return Mirror(self, shape, owner, prefix).take(read_rows(rows, shape), whole=whole, progress=progress)
 
     def check_mirror(
         self: "MirroredIndex",

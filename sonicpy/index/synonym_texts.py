@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from sonicpy._native.terms import Terms
 from sonicpy.arguments import not_unicode, text_of
 from sonicpy.errors import InvalidArgument
+from sonicpy.ids import is_iterable
 from sonicpy.index.search.deciding_terms import deciding
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.rows.synonym_rules import RULE_WORDS_MAX, RULES_MAX, Phrase, SynonymRule
@@ -27,7 +28,7 @@ def read_rules(texts: object, lexer: Lexer) -> list[SynonymRule]:
     Raises:
         InvalidArgument: a rule has another form, no other word, or too many words; or there are too many rules.
     """
-    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+    if isinstance(texts, str | bytes) or not is_iterable(texts):
         raise InvalidArgument(f"rules is a {type(texts).__name__}; allowed is a list of texts")
     rules: dict[str, SynonymRule] = {}
     for text in texts:
@@ -54,8 +55,9 @@ def read_rule(text: str, lexer: Lexer) -> SynonymRule:
 
 
 def rule_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the rules in a file, one per line; skip blank lines and lines that begin with #."""
-    return (line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#"))
+    """Yield the rules in a file, one per line; skip blank lines, lines that begin with #, and a byte order mark."""
+    plain = (line.strip().removeprefix("\ufeff").strip() for line in lines)
+    return (line for line in plain if line and not line.startswith("#"))
 
 
 def _phrases(side: str, rule: str, lexer: Lexer) -> Iterator[Phrase]:

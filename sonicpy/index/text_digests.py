@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from sonicpy._native.digest import digest_of, normal_text
 from sonicpy.arguments import language_of, not_unicode, text_of
-from sonicpy.ids import ObjectName, check_names, object_name
+from sonicpy.errors import InvalidArgument
+from sonicpy.ids import ObjectName, check_names, is_iterable, object_name, shown
 from sonicpy.late import late
 from sonicpy.rules import NEWEST
 from sonicpy.store.rows.digests import NO_DIGEST
@@ -52,6 +53,8 @@ class TextDigests:
         Raises InvalidArgument as `push`.
         """
         check_names(collection, bucket)
+        if isinstance(objects, str) or not is_iterable(objects):
+            raise InvalidArgument(f"objects is {shown(objects)}; allowed is a list of names")
         names = [object_name(name) for name in objects]
         with self._engine.read() as view:
             state = view.bucket(collection, bucket)

@@ -82,7 +82,7 @@ def read_test_set(path: Path) -> tuple[TestSet, list[str]]:
         held = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise LoadError(f"{path} cannot be read: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise LoadError(f"{path} is no JSON file: {error}") from error
     if not isinstance(held, dict):
         raise LoadError(f"{path} holds no test set: allowed is one JSON object with Iterations and Queries")

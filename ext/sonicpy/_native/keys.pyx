@@ -10,10 +10,10 @@ from libc.string cimport memcpy
 IID_MAX = (1 << 32) - 2  # a block is found by the IIDs it may hold, which are 4 bytes of its key
 
 
-def scope_key(str collection not None, str bucket not None) -> bytes:
-    """Return the key of a scope, whose names are ASCII, 1 to 128 bytes. Raises ValueError if the name of the collection
-    has more than 255."""
-    cdef bytes first = collection.encode(), second = bucket.encode()
+def scope_key(collection, bucket) -> bytes:
+    """Return the key of a scope, whose names are ASCII, 1 to 128 bytes, of str or a subclass. Raises ValueError if the
+    name of the collection has more than 255."""
+    cdef bytes first = str.encode(collection), second = str.encode(bucket)
     cdef Py_ssize_t size = len(first)
     cdef bytes key = PyBytes_FromStringAndSize(NULL, 1 + size + len(second))
     cdef uint8_t *out = <uint8_t *> <char *> key

@@ -10,6 +10,7 @@ from typing import Any
 from sonicpy.api.missing import is_missing
 from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN, RowExtras, extras_of_row
 from sonicpy.cli.arguments import LANGUAGES
+from sonicpy.cli.importing.json_reasons import reason_of
 from sonicpy.cli.importing.row_sources import SourceRow
 from sonicpy.cli.scoped import DEFAULT_BUCKET
 from sonicpy.errors import InvalidArgument, SonicError
@@ -165,8 +166,8 @@ class FieldMapping:
             return bits_of("vector", None if self.vector is None else vector_in(row.get(self.vector)))
         except InvalidArgument as error:
             raise InvalidRow(str(error)) from error
-        except ValueError as error:
-            raise InvalidRow(f"its vector is no JSON: {error}") from error
+        except (ValueError, RecursionError) as error:
+            raise InvalidRow(f"its vector is no JSON: {reason_of(error)}") from error
 
     def _tagged(self, row: SourceRow) -> RowExtras:
         """Return the tags and values of a row. Raises InvalidRow."""

@@ -81,7 +81,7 @@ def read_position(path: Path, source: Path) -> Position:
         head, _ = head_of(source, position.head_bytes)
     except FileNotFoundError:
         return Position()
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise SonicError(f"cannot read where the import of {source} was interrupted: {path}: {error}") from error
     if head != position.head:
         raise SonicError(f"{source} has changed since its import was interrupted; import it without --resume")

@@ -8,6 +8,7 @@ reading continues behind it; a JSON array that is damaged ends the import.
 import importlib
 import io
 import json
+import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +22,7 @@ from sonicpy.cli.arguments import STDIN, standard_input
 from sonicpy.cli.importing.content import GZIP, opened
 from sonicpy.cli.importing.csv_records import BrokenRecord, CsvRecords
 from sonicpy.cli.importing.json_array import elements
+from sonicpy.cli.importing.json_reasons import reason_of
 from sonicpy.errors import ConfigError, SonicError
 
 KINDS = ("json", "jsonl", "csv", "tsv", "parquet")
@@ -36,6 +38,8 @@ PARQUET_ROWS = 10_000  # decoded at a time
 READ_BYTES = 1 << 18
 
 UTF8_MARK = b"\xef\xbb\xbf"
+LINE_ENDS = "it holds a carriage return; allowed is that lines end with a line feed, perhaps behind a carriage return"
+_RETURN_ALONE = re.compile(r"\r(?!\n|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,7 @@ class Source:
     Attributes:
         size: the number of bytes of the file, or of rows in Parquet; None: unknown.
         repeated: the names that several columns have, known after the first row; rows hold the last column with a name.
+        is_blank: whether the file lacks even the header or the array that its format demands; known at its end.
 
     Raises:
         ConfigError: the format is unknown, or cannot be read from the standard input or compressed.
@@ -87,6 +92,7 @@ class Source:
         self.encoding = encoding
         self.size: int | None = None
         self.repeated: frozenset[str] = frozenset()
+        self.is_blank = False
         self._stored: IO[bytes] | None = None
         self._file: IO[bytes] | None = None
         self._text: io.TextIOWrapper | None = None
@@ -163,6 +169,9 @@ class Source:
             if not first.isspace():
                 break
             blank += 1
+        if not first.strip():
+            self.is_blank = True
+            return
         everything = chain([first], lines)
         if not first.lstrip().startswith(b"["):
             yield from self._json_lines(chain([b"\n"] * blank, everything), skip)
@@ -171,7 +180,7 @@ class Source:
             for row in islice(elements(line.decode(UTF8, "surrogateescape") for line in everything), skip, None):
                 yield _json_row(row)
         except (ValueError, RecursionError) as error:
-            raise SonicError(f"{self.path} is not an array of JSON: {error}") from error
+            raise SonicError(f"{self.path} is not an array of JSON: {reason_of(error)}") from error
 
     def _jsonl(self, skip: int) -> Iterator[ReadRow]:
         return self._json_lines(self._lines(), skip)
@@ -189,30 +198,37 @@ class Source:
                 )
                 continue
             except (ValueError, RecursionError) as error:
-                yield UnreadableRow(f"it is not JSON: {error}", _readable(line))
+                yield UnreadableRow(f"it is not JSON: {reason_of(error)}", _readable(line))
                 continue
             yield _json_row(row)
 
     def _tsv(self, skip: int) -> Iterator[ReadRow]:
         # As registered with IANA (text/tab-separated-values): no quotes, one record a line.
         lines = self._lines()
-        names = self._header(_fields(next(lines, b""))) if self.header else None
+        first = next((line for line in lines if line.strip(b"\r\n")), b"") if self.header else b""
+        if b"\r" in first.rstrip(b"\r\n"):
+            raise SonicError(f"the header of {self.path} is not {self.kind.upper()}: {LINE_ENDS}")
+        names = self._header(_fields(first)) if self.header else None
         for line in islice(lines, skip, None):
             yield _named(names, _fields(line)) if line.strip(b"\r\n") else None
 
     def _csv(self, skip: int) -> Iterator[ReadRow]:
         records = CsvRecords((line.decode(UTF8, "surrogateescape") for line in self._lines()), self.delimiter)
         reading = iter(records)
-        names = self._header_of_csv(next(reading, [])) if self.header else None
+        # Lines without any field before the header are no header without columns.
+        names = self._header_of_csv(next((record for record in reading if record), [])) if self.header else None
         for record in islice(reading, skip, None):
             yield _record(names, record, records)
 
     def _header_of_csv(self, record: list[str] | BrokenRecord) -> list[str]:
+        if isinstance(record, BrokenRecord) and _RETURN_ALONE.search(record.text):
+            raise SonicError(f"the header of {self.path} is not {self.kind.upper()}: {LINE_ENDS}")
         if isinstance(record, BrokenRecord):
             raise SonicError(f"the header of {self.path} is not CSV: {record.reason}")
         return self._header(record)
 
     def _header(self, names: list[str]) -> list[str]:
+        self.is_blank = not any(names)
         self.repeated = frozenset(name for name, times in Counter(names).items() if times > 1)
         return names
 

@@ -53,6 +53,8 @@ after the last row that was saved. {WHERE}
 Exit status: 0 every row is indexed, 3 some rows were refused, 1 it failed, 2 wrong arguments."""
 
 EXAMPLE = "example: sonicpy import messages.csv --id number --text subject --text body --collection messages"
+ENCODINGS_OF_NAMES = frozenset({"idna", "punycode"})
+"""Encodings of Python for names of hosts: none of a file."""
 DELIMITERS = {"tab": "\t", "\\t": "\t"}
 """Names of delimiters that are hard to type -> the delimiters."""
 
@@ -118,12 +120,22 @@ def run(arguments: argparse.Namespace) -> int:
         raise ConfigError("flag --resume needs a file: the standard input cannot be read again.")
     source = source_of(arguments, arguments.file)
     try:
+        if arguments.bad is not None and _is_same(arguments.bad, source):
+            raise ConfigError(f"flag --bad names {source.path}, the file to import, which it would empty.")
         if arguments.resume and not source.is_lasting:
             raise ConfigError(f"flag --resume needs a file: {source.path} is none, and cannot be read again.")
         with _sink(arguments) as (sink, folder):
             return _import(arguments, source, sink, folder() if source.is_lasting else None)
     finally:
         source.close()
+
+
+def _is_same(path: Path, source: Source) -> bool:
+    """Return whether a path leads to the file of a source, perhaps by a link."""
+    try:
+        return source.is_lasting and path.samefile(source.path)
+    except OSError:  # there is no such file yet
+        return False
 
 
 def source_of(arguments: argparse.Namespace, path: str) -> Source:
@@ -290,7 +302,10 @@ def _delimiter(text: str) -> str:
 def _encoding(text: str) -> str:
     try:
         "".encode(text)
-        return codecs.lookup(text).name
+        name = codecs.lookup(text).name
+        if name in ENCODINGS_OF_NAMES:
+            raise LookupError
+        return name
     except (LookupError, ValueError) as error:
         raise argparse.ArgumentTypeError(f"{ascii(text)} is not an encoding; allowed are those of Python") from error
 
