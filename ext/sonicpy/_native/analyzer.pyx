@@ -15,14 +15,13 @@ from libc.string cimport memcpy
 cimport cython
 
 from sonicpy._native.characters cimport (
-    ALPHABETIC, ALPHANUMERIC, BYTE_KINDS, CAPITAL, IN_WORD, NO_ASCII, UNSPACED, is_far_blank, properties,
-    properties_at,
+    ALPHABETIC, ALPHANUMERIC, BYTE_KINDS, CAPITAL, IN_WORD, NO_ASCII, UNSPACED, properties, properties_at,
 )
 from sonicpy._native.folding cimport ascii_word_end, fold
 from sonicpy._native.joints cimport JOINT, JOINTS_MAX, find_joints
 from sonicpy._native.patterns cimport PHONE, Match, Scan, begin_scan, next_match
 from sonicpy._native.preparing cimport SYMBOL, prepared_text, ruled_kind
-from sonicpy._native.signs cimport opens, signed_end
+from sonicpy._native.signs cimport has_no_mark, opens, signed_end
 from sonicpy._native.stop_set cimport StopSet
 from sonicpy._native.terms cimport F_PART, F_SPECIAL, F_STOP, Collector, Terms, hash_bytes
 from sonicpy._native.utf8 cimport decode
@@ -235,9 +234,7 @@ cdef class BoundAnalyzer:
                         began, behind = at, end
                     at = end
                     continue
-            elif not kind & (IN_WORD | NO_ASCII) and (
-                at + 1 == size or text[at + 1] < 0x80 or is_far_blank(text, size, at + 1)
-            ):
+            elif not kind & (IN_WORD | NO_ASCII) and has_no_mark(text, size, at + 1):
                 # No word begins here, and no mark follows.
                 if text[at] == c"." and newer:
                     if at == 0 and text == terms._text or at > 0 and opens(text, at):

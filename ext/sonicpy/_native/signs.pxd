@@ -8,6 +8,11 @@ cdef enum:
     SHARP_LETTERS = 2  # the most before a #: C#, not issue#
 
 
+cdef inline bint has_no_mark(const uint8_t *text, Py_ssize_t size, Py_ssize_t at) noexcept nogil:
+    """Return whether the text ends at `at`, or an ASCII character or white space comes, so no mark."""
+    return at >= size or text[at] < 0x80 or is_far_blank(text, size, at)
+
+
 cdef inline bint opens(const uint8_t *text, Py_ssize_t at) noexcept nogil:
     """Return whether a word that begins with a dot may begin at `at`, as in ` .NET` and `(.gitignore`; before `at` is a
     character."""
