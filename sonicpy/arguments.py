@@ -44,7 +44,7 @@ def decimals_of(argument: str, value: Any, ceiling: float) -> float:
     it is anything else."""
     value = plain_scalar(value)
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= ceiling:
-        return round(float(value), 6)
+        return round(float(value), 6) + 0.0  # no -0.0, which the channel does not take
     raise InvalidArgument(f"{argument} is {shown(value)}; allowed is a number from 0 to {ceiling:g}")
 
 

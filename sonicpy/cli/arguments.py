@@ -21,6 +21,10 @@ Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 run time."""
 
 
+DIGITS_MAX = 100
+"""The digits from which on numbers are so large that they mean the same."""
+
+
 class Named(argparse.Action):
     """Collects pairs of a name and a value from a flag that may be given several times, but once for a name."""
 
@@ -58,8 +62,8 @@ def language(text: str) -> str:
 def number(text: str) -> int:
     """Return a number from 0 on. Raises ArgumentTypeError for any other text."""
     if not (text.isascii() and text.isdecimal()):
-        raise argparse.ArgumentTypeError(f"{ascii(text)} is not a number from 0 on")
-    return int(text)
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not a number from 0 on")
+    return int(text) if len(text) < DIGITS_MAX else 10**DIGITS_MAX  # int() takes no text of many digits
 
 
 def vector(text: str) -> Any:

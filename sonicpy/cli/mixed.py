@@ -30,6 +30,14 @@ class MixedParser(argparse.ArgumentParser):
         finally:
             self._is_mixing = False
 
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """Return the value of an argument; `--flag=--` gives a flag the text `--`, which argparse would take away."""
+        if arg_strings == [ENDS_FLAGS] and action.option_strings and action.nargs is None:
+            value = self._get_value(action, ENDS_FLAGS)
+            self._check_value(action, value)
+            return value
+        return super()._get_values(action, arg_strings)
+
     def error(self, message: str) -> NoReturn:
         """Print the error below the usage, which has only the required options if it is long. Raises SystemExit."""
         if self.format_usage().count("\n") > USAGE_LINES_MAX:

@@ -22,7 +22,7 @@ from sonicpy.client.lines import (
 )
 from sonicpy.errors import InvalidArgument
 from sonicpy.filters.grammar import filter_text
-from sonicpy.ids import ObjectName
+from sonicpy.ids import ObjectName, plain_str
 from sonicpy.search import FilterLike
 from sonicpy.text_names import name_of_text, texts_of
 from sonicpy.vectors import Vector, bits_of, is_column
@@ -61,7 +61,7 @@ def tag(
     check_scope(collection, bucket)
     if tags is None and values is None:
         raise nothing_to_tag()
-    line = f"TAG {collection} {bucket} {object_word(object)}{meta('TAG', tagging(tags, values))}"
+    line = f"TAG {plain_str(collection)} {plain_str(bucket)} {object_word(object)}{meta('TAG', tagging(tags, values))}"
     reply = yield Exchange(Mode.INGEST, "TAG", AnswerKind.RESULT, lambda server: [one_line(server, line)], changes=True)
     return int(reply.answers[0])
 
@@ -92,7 +92,7 @@ def upsert(
 def pop(collection: str, bucket: str, object: ObjectName, text: str) -> CallPlan[int]:
     """Plan POP; the result is the number of words that all its lines have removed."""
     check_scope(collection, bucket)
-    head, given = f"POP {collection} {bucket} {object_word(object)} ", text_of("text", text)
+    head, given = f"POP {plain_str(collection)} {plain_str(bucket)} {object_word(object)} ", text_of("text", text)
     reply = yield Exchange(
         Mode.INGEST, "POP", AnswerKind.RESULT, lambda server: text_lines(server, head, given, ""), changes=True
     )
@@ -115,7 +115,7 @@ def claim(collection: str, bucket: str, owner: str, prefix: str) -> CallPlan[Non
     """Plan CLAIM; the arguments are those of `Client.claim`."""
     check_scope(collection, bucket)
     check_source(owner, prefix)
-    line = f"CLAIM {collection} {bucket} {quoted(owner)}{meta('CLAIM', {'prefix': prefix})}"
+    line = f"CLAIM {plain_str(collection)} {plain_str(bucket)} {quoted(owner)}{meta('CLAIM', {'prefix': prefix})}"
     yield Exchange(Mode.INGEST, "CLAIM", AnswerKind.OK, lambda server: [one_line(server, line)])
 
 
@@ -125,7 +125,7 @@ def drop_vectors(collection: str, bucket: str, column: str) -> CallPlan[int]:
     name = text_of("column", column)
     if name and not is_column(name):
         raise InvalidArgument(f"column is {name!r}; allowed is the name of a column of vectors")
-    line = f"FLUSHV {collection} {bucket} {name}".rstrip()
+    line = f"FLUSHV {plain_str(collection)} {plain_str(bucket)} {name}".rstrip()
     reply = yield Exchange(Mode.INGEST, "FLUSHV", AnswerKind.RESULT, lambda server: [line], changes=True)
     return int(reply.answers[0])
 
@@ -133,7 +133,7 @@ def drop_vectors(collection: str, bucket: str, column: str) -> CallPlan[int]:
 def _flush_passing(collection: str, bucket: str | None, object: ObjectName | None, filter: FilterLike) -> CallPlan[int]:
     bucket = bucket_of_filter(bucket, object)
     check_scope(collection, bucket)
-    line = f"FLUSH {collection} {bucket}{meta('FLUSH', {'filter': filter_text(filter)})}"
+    line = f"FLUSH {plain_str(collection)} {plain_str(bucket)}{meta('FLUSH', {'filter': filter_text(filter)})}"
     reply = yield Exchange(
         Mode.INGEST, "FLUSH", AnswerKind.RESULT, lambda server: [one_line(server, line)], changes=True
     )

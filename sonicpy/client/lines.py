@@ -9,7 +9,7 @@ from sonicpy.channel.pieces import PIECES_MAX_BYTES
 from sonicpy.channel.quoting import SMALLEST_ROOM, pieces_to_join, quoted, quoted_pieces
 from sonicpy.client.conversation import ServerInfo
 from sonicpy.errors import InvalidArgument, TooLong
-from sonicpy.ids import check_bucket, check_collection, check_object, object_name, shown
+from sonicpy.ids import check_bucket, check_collection, check_object, object_name, plain_str, shown
 from sonicpy.options import OPTIONS, TAGS, VALUES, written
 from sonicpy.search import FacetSearch, Search
 
@@ -74,7 +74,7 @@ def push_lines(
 
     Raises as `text_lines`.
     """
-    head, lines = f"PUSH {collection} {bucket} {object} ", []
+    head, lines = f"PUSH {plain_str(collection)} {plain_str(bucket)} {object} ", []
     for field, part in _by_field(text, options):
         tail = meta("PUSH", field)
         lines += text_lines(server, head, part, tail) or [f"{head}{NO_WORDS}{tail}"]
@@ -105,7 +105,7 @@ def upsert_lines(
         raise not_unicode("text", error) from error
     if size_bytes > PIECES_MAX_BYTES:
         raise TooLong(f"the text has {size_bytes} bytes; a server keeps {PIECES_MAX_BYTES} bytes of a text at most")
-    head = f"UPSERT {collection} {bucket} {object} "
+    head = f"UPSERT {plain_str(collection)} {plain_str(bucket)} {object} "
     lines: list[tuple[str, int]] = []
     for field, part in texts:
         tail = meta("UPSERT", field)

@@ -35,7 +35,7 @@ from sonicpy.client.lines import (
 )
 from sonicpy.errors import CommandError, InvalidArgument, NotOffered
 from sonicpy.filters.grammar import filter_text
-from sonicpy.ids import ObjectName, check_bucket, check_collection, shown
+from sonicpy.ids import ObjectName, check_bucket, check_collection, plain_str, shown
 from sonicpy.options import LIMIT_CEILING, checked
 from sonicpy.search import FacetSearch, FilterLike, Search
 
@@ -112,7 +112,7 @@ def similar(collection: str, bucket: str, object: ObjectName, options: Mapping[s
 
     def line(server: ServerInfo, limit: int, offset: int) -> str:
         given = {"limit": limit, "offset": offset, "scores": True}
-        return f"SIMILAR {collection} {bucket} {oid}{meta('SIMILAR', given)}"
+        return f"SIMILAR {plain_str(collection)} {plain_str(bucket)} {oid}{meta('SIMILAR', given)}"
 
     def read(answer: str, server: ServerInfo) -> list[Hit]:
         return _hits(_items(answer), server)
@@ -129,7 +129,7 @@ def suggest(
     check_scope(collection, first)
     limit = number_of("limit", limit)
     given = {"limit": limit, "filter": None if filter is None else filter_text(filter), "buckets": buckets}
-    line = f"SUGGEST {collection} {first} {sendable('word', word)}{meta('SUGGEST', given)}"
+    line = f"SUGGEST {plain_str(collection)} {plain_str(first)} {sendable('word', word)}{meta('SUGGEST', given)}"
     if limit == 0:  # a server would refuse it
         return []
     try:
@@ -150,7 +150,7 @@ def words(
 
     def line(server: ServerInfo, limit: int, offset: int) -> str:
         options = {**given, "limit": limit, "offset": offset, "buckets": buckets}
-        return f"LIST {collection} {first}{meta('LIST', options)}"
+        return f"LIST {plain_str(collection)} {plain_str(first)}{meta('LIST', options)}"
 
     limit, offset = number_of("limit", limit), number_of("offset", offset)
     return (yield from _paged(AnswerKind.LIST, line, lambda answer, server: _items(answer), limit, offset, LIST_PAGE))
@@ -236,7 +236,7 @@ def collections() -> CallPlan[list[str]]:
 def buckets(collection: str) -> CallPlan[list[str]]:
     """Plan the BUCKETS commands that list all buckets of a collection."""
     check_collection(collection)
-    return (yield from _all_names("BUCKETS", collection))
+    return (yield from _all_names("BUCKETS", plain_str(collection)))
 
 
 def objects(
@@ -274,7 +274,9 @@ def object_page(
     while True:
         options = meta("OBJECTS", {**given, "limit": limit})
         try:
-            reply = yield _search("OBJECTS", AnswerKind.RESULT, f"OBJECTS {collection} {bucket}{options}")
+            reply = yield _search(
+                "OBJECTS", AnswerKind.RESULT, f"OBJECTS {plain_str(collection)} {plain_str(bucket)}{options}"
+            )
         except CommandError as refusal:
             if refusal.code == "not_found" and after is not None:
                 raise nothing_behind(bucket, after) from refusal
@@ -289,7 +291,9 @@ def object_page(
 def exists(collection: str, bucket: str, object: ObjectName) -> CallPlan[bool]:
     """Plan EXISTS."""
     check_scope(collection, bucket)
-    reply = yield _search("EXISTS", AnswerKind.RESULT, f"EXISTS {collection} {bucket} {object_word(object)}")
+    reply = yield _search(
+        "EXISTS", AnswerKind.RESULT, f"EXISTS {plain_str(collection)} {plain_str(bucket)} {object_word(object)}"
+    )
     return reply.answers[0] == "1"
 
 
@@ -316,7 +320,7 @@ def stats(collection: str | None, bucket: str | None) -> CallPlan[Any]:
             raise InvalidArgument(f"the bucket {shown(bucket)} is given without its collection")
         return control("STATS", AnswerKind.RESULT, read=json.loads)
     check_names(collection, bucket)
-    names = collection if bucket is None else f"{collection} {bucket}"
+    names = plain_str(collection) if bucket is None else f"{plain_str(collection)} {plain_str(bucket)}"
     return control("STATS", AnswerKind.RESULT, names, read=json.loads)
 
 
@@ -372,7 +376,7 @@ def control(
 
 def _search_head(command: str, search: Search) -> str:
     check_scope(search.collection, search.bucket)
-    return f"{command} {search.collection} {search.bucket} {sendable_query(search.text)}"
+    return f"{command} {plain_str(search.collection)} {plain_str(search.bucket)} {sendable_query(search.text)}"
 
 
 def _search(command: str, kind: AnswerKind, line: str) -> Exchange:

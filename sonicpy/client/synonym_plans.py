@@ -3,14 +3,14 @@
 import json
 from collections.abc import Iterable, Iterator
 
-from sonicpy.arguments import text_of
+from sonicpy.arguments import switch_of, text_of
 from sonicpy.channel.commands import Mode
 from sonicpy.channel.quoting import quoted
 from sonicpy.client.conversation import AnswerKind, ServerInfo
 from sonicpy.client.exchange import CallPlan, Exchange
 from sonicpy.client.lines import one_line, sendable
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import check_collection
+from sonicpy.ids import check_collection, is_iterable, plain_str
 
 
 def synonyms(collection: str) -> CallPlan[list[str]]:
@@ -18,7 +18,7 @@ def synonyms(collection: str) -> CallPlan[list[str]]:
     check_collection(collection)
     found: list[str] = []
     while True:
-        reply = yield _exchange([f"SYNONYMS {collection} LIST {len(found)}"])
+        reply = yield _exchange([f"SYNONYMS {plain_str(collection)} LIST {len(found)}"])
         more: list[str] = json.loads(reply.answers[0])
         if not more:
             return found
@@ -30,7 +30,8 @@ def set_synonyms(collection: str, rules: Iterable[str], *, add: bool = False) ->
     afterwards. Raises InvalidArgument if the rules are not in a list.
     """
     check_collection(collection)
-    if isinstance(rules, str | bytes) or not isinstance(rules, Iterable):
+    add = switch_of("add", add)
+    if isinstance(rules, str | bytes) or not is_iterable(rules):
         raise InvalidArgument(f"rules is a {type(rules).__name__}; allowed is a list of texts")
     texts = [text_of("rule", rule) for rule in rules]
     for text in texts:
@@ -39,7 +40,7 @@ def set_synonyms(collection: str, rules: Iterable[str], *, add: bool = False) ->
         Mode.INGEST,
         "SYNONYMS",
         AnswerKind.RESULT,
-        lambda server: list(_lines(server, f"SYNONYMS {collection}", texts, add=add)),
+        lambda server: list(_lines(server, f"SYNONYMS {plain_str(collection)}", texts, add=add)),
         changes=add,
     )
     return int(reply.answers[-1])

@@ -9,7 +9,7 @@ from sonicpy._native.digest import digest_of
 from sonicpy._native.ids import SAMPLED_NAMES, is_sampled, push_names
 from sonicpy._native.terms import Terms
 from sonicpy.api.counted import need_no
-from sonicpy.arguments import language_of, not_unicode, nothing_to_tag, text_of
+from sonicpy.arguments import language_of, not_unicode, nothing_to_tag, switch_of, text_of
 from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.ids import ObjectName, check_collection, check_names, object_name, plain_str, shown
 from sonicpy.index.ingest.exported import DIGEST_KEY, OTHER_KEYS
@@ -344,6 +344,7 @@ class Changing:
         engine = self._engine
         if engine.is_compat:
             raise InvalidArgument(NOT_IN_COMPAT)
+        add = switch_of("add", add)
         packed = pack_synonyms(read_rules(rules, engine.lexer))
         count = engine.apply(ChangeSynonyms(collection, ADD if add else REPLACE, packed))
         if count == TOO_MANY:

@@ -137,3 +137,20 @@ def test_an_odd_relevance_is_a_sentence(run: Run) -> None:
     Path("set/queries.jsonl").write_text('{"id": "q", "text": "amber"}\n')
     Path("set/qrels.tsv").write_text("q\t1\t--5\n")
     run("eval", "set", status=1, said="allowed is query<TAB>document<TAB>relevance, a whole number")
+
+
+def test_two_dashes_as_the_value_of_a_flag(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    run("push", "c", "1", "amber", "--data", "d")
+    for flag in ("--facets", "--ranges", "--show"):
+        run("query", "c", "amber", f"{flag}=--", "--data", "d", status=2, said="sonicpy: ")
+    for flag in ("--value", "--field"):
+        with pytest.raises(SystemExit):
+            run("push", "c", "1", "x", f"{flag}=--", "--data", "d")
+        assert f"error: argument {flag}: " in capsys.readouterr().err
+    run("synonyms", "c", "--add=--", "--data", "d", status=2, said="-- cannot be read: No such file")
+    assert run("query", "--data", "d", "--", "c", "amber") == "1\n"
+
+
+def test_a_limit_of_many_digits(run: Run) -> None:
+    run("push", "c", "1", "amber", "--data", "d")
+    assert run("query", "c", "amber", "--limit", "9" * 5_000, "--data", "d") == "1\n"
