@@ -139,7 +139,7 @@ def path_of(argument: str, value: Any) -> str:
 
 
 def _is_encodable(path: str) -> bool:
-    """Return whether the system can take a path: one lone surrogate may stand for a byte that is no UTF-8, but not
+    """Return whether the system can take a path: a lone surrogate may mean a byte that is no UTF-8, but not
     every one does.
     """
     try:

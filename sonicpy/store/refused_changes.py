@@ -103,6 +103,14 @@ class Refusals:
         self.now = self._failed or self._held_back
 
 
+def interruption_in(error: StoreError) -> OSError | None:
+    """Return the exception of a signal handler, such as TimeoutError, that was taken for a failure of the disk; None:
+    the disk failed. The errors of the system have a number.
+    """
+    cause = error.__cause__
+    return cause if isinstance(cause, OSError) and cause.errno is None else None
+
+
 def finish_change(store: Logged, finish: Callable[[], None]) -> None:
     """Seal and commit the change just made, by `finish`.
 

@@ -46,7 +46,7 @@ from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.free_space import FreeSpace
 from sonicpy.store.disk.log import RECORD_MAX_BYTES, Log, Records
 from sonicpy.store.recovery import Item, RecoveringStore, Value, apply_all
-from sonicpy.store.refused_changes import Refusals
+from sonicpy.store.refused_changes import Refusals, interruption_in
 from sonicpy.store.rows.meta import OLDER_FORMATS, made_by, read_position
 from sonicpy.store.vector_pushes import ORDER_ID, TRIED_AGAIN, VectorPushes, push_of
 from sonicpy.store.views.open_cache import OpenCache
@@ -300,6 +300,8 @@ class Store(VectorPushes, RecoveringStore):
         try:
             self._commit_environment()
         except StoreError as error:
+            if (interruption := interruption_in(error)) is not None:
+                raise interruption  # the next change begins with a recovery
             refusal = self._refusals.note_failure(error)
             try:
                 self._recover(error)

@@ -161,3 +161,19 @@ def test_changes_that_a_full_disk_refuses_do_not_keep_readers_waiting(
         free = os.statvfs_result((*free[:4], free.f_bavail + 1, *free[5:]))
         assert is_taken(index, "later"), "at once"
         assert found(index) == ["later", "logged"]
+
+
+def test_an_exception_of_a_signal_handler_is_no_failure_of_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(descriptor: int) -> None:
+        raise TimeoutError("raised by a signal handler")
+
+    with sonicpy.open(tmp_path, autocommit=True) as index:
+        with monkeypatch.context() as patch:
+            patch.setattr("sonicpy.store.disk.checkpoint.newest_meta_page", interrupted)
+            with pytest.raises(TimeoutError, match="by a signal handler"):
+                index.push(C, B, "interrupted", "amber", "none")
+        assert is_taken(index, "next")
+        assert found(index) == ["interrupted", "next"]
+        assert index.verify() == []
