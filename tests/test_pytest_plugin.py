@@ -75,7 +75,7 @@ def test_fixtures(project: pytest.Pytester) -> None:
     project.makepyfile(FRESH, test_of_the_page=example)
     project.makefile(".cfg", sonicpy="search.query_limit_default = 7")
     project.makeini("[pytest]\nsonicpy_settings = sonicpy.cfg")
-    result = project.runpytest_subprocess("-q", "-p", "no:cacheprovider", "-W", "error")
+    result = project.runpytest_subprocess("-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "-W", "error")
     result.assert_outcomes(passed=10)
 
 

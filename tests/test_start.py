@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import sonicpy
+from tests.processes import environment
 from tests.support.patience import WAIT_S
 
 PROGRAM = """
@@ -105,7 +106,9 @@ def test_a_verb_on_a_folder_needs_no_client_and_no_checked_settings(tmp_path: Pa
     with sonicpy.open(tmp_path / "store") as index:
         index.push("messages", "default", "o1", "Sunny weather")
     command = [sys.executable, "-c", PROGRAM.format(VERB.format(str(tmp_path / "store")))]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S, check=True, cwd=tmp_path)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=WAIT_S, check=True, cwd=tmp_path, env=environment({})
+    )
     imported = set(json.loads(done.stderr.splitlines()[-1]))
     assert done.stdout == "o1\n"
     unused = {"sonicpy.client.blocking.client", "sonicpy.config.settings", "pydantic", "rapidfuzz", "ssl", "asyncio"}

@@ -148,6 +148,7 @@ def test_beside_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str], mon
 def test_a_folder_alone_has_the_settings_by_default_and_other_sources_still_count(
     data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.delenv("SONIC_BIN", raising=False)  # of the tests: it could be a setting
     arguments = parse(["query", "c", "b", "amber", "--data", str(data)])
     assert isinstance(index_settings(arguments), PlainSection)
     with open_target(arguments) as index:
