@@ -301,7 +301,7 @@ class Store(VectorPushes, RecoveringStore):
             self._commit_environment()
         except StoreError as error:
             if (interruption := interruption_in(error)) is not None:
-                raise interruption  # the next change begins with a recovery
+                raise interruption from None  # the next change begins with a recovery
             refusal = self._refusals.note_failure(error)
             try:
                 self._recover(error)

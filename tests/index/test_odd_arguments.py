@@ -52,15 +52,14 @@ SCOPED: dict[str, Callable[[Index, str, str], Any]] = {
 
 @pytest.mark.parametrize("call", SCOPED)
 @pytest.mark.parametrize("bucket", [B, "new"])
-def test_names_of_buckets_may_be_of_a_kind_of_str(call: str, bucket: str) -> None:
+def test_names_of_buckets_may_be_of_a_kind_of_str(index: Index, call: str, bucket: str) -> None:
     found = []
     for kind in (str, Markup):
-        with sonicpy.open(":memory:") as index:
-            index.upsert(C, B, "o1", "red shirt")
-            answer = SCOPED[call](index, kind(C), kind(bucket))
-            index.commit()
-            found.append((answer, [[name, index.objects(C, name), index.words(C, name)] for name in index.buckets(C)]))
-            assert index.verify() == []
+        index.flush(C)
+        index.upsert(C, B, "o1", "red shirt")
+        answer = SCOPED[call](index, kind(C), kind(bucket))
+        found.append((answer, [[name, index.objects(C, name), index.words(C, name)] for name in index.buckets(C)]))
+        assert index.verify() == []
     assert found[0] == found[1]
 
 

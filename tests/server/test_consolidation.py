@@ -75,6 +75,7 @@ def lines_with(text: str, server: Server) -> list[str]:
 
 
 class TestWhen:
+    @pytest.mark.full
     def test_by_time_and_closed_when_idle(self, tmp_path: Path) -> None:
         settings = {"store.fst.graph.consolidate_after": 1, "store.fst.pool.inactive_after": 2}
         with (

@@ -97,6 +97,7 @@ def limit_files(server: Server, more: int | None) -> None:
 
 
 @LINUX
+@pytest.mark.full
 def test_out_of_descriptors(tmp_path: Path) -> None:
     """Without a new segment, a sync, a worker or a graph, the server still accepts changes, and loses none."""
     text = "x" * 19_000

@@ -41,6 +41,7 @@ with environment.reading():
 # -- workers -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_a_stopped_worker_is_killed_and_its_job_repeated(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

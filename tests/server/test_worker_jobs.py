@@ -217,6 +217,7 @@ def test_stop_ends_an_idle_worker_and_may_be_called_at_any_time() -> None:
     with_workers(test)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc to count descriptors")
 def test_the_pipes_of_a_worker_are_closed_when_it_ends() -> None:
     """The pipes are closed at once, not when Python collects garbage, which a server does rarely."""

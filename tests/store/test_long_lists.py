@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("few_names_wait")
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("window", [0, 300])
+@pytest.mark.parametrize("window", [0, pytest.param(300, marks=pytest.mark.full)])
 def test_one_word_over_many_blocks_with_objects_going_in_between(tmp_path: Path, order: str, window: int) -> None:
     """The window in a record changes nothing in the store; it only limits the reading of queries."""
     seed = 20_240_600 + window

@@ -278,7 +278,7 @@ def test_a_fault_at_any_write_of_an_opening_can_be_tried_again(tmp_path: Path, f
 # -- a map that is too small ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("commit_every", [50, 700, 3000])
+@pytest.mark.parametrize("commit_every", [50, *(pytest.param(count, marks=pytest.mark.full) for count in (700, 3000))])
 def test_a_tiny_map_grows_under_load_without_a_word(tmp_path: Path, commit_every: int) -> None:
     """The map grows from the reserved megabyte to several without any error, neither at a push nor at a commit."""
     store, model = open_store(tmp_path, map_bytes=1 << 20), Model()
