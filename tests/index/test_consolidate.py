@@ -1,7 +1,7 @@
 """Consolidation as a library does it: build from a commit, publish, prune, with any events in between."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from unittest import mock
@@ -71,12 +71,14 @@ class Model:
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["live", "after consolidation"])
-def shared_index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Index:
-    """An index whose tests use buckets of their own."""
+def shared_index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    """An index whose tests use buckets of their own, each of which gets a graph, however many there are."""
     given = {} if request.param else IN_SONICS_WAY
-    index = open_index(tmp_path_factory.mktemp("shared"), **given)
-    request.addfinalizer(index.close)
-    return index
+    with (
+        mock.patch("sonicpy.graph.graph_pool.FILES_ENOUGH", 10_000),
+        open_index(tmp_path_factory.mktemp("shared"), **given) as index,
+    ):
+        yield index
 
 
 class TestMeanwhile:
