@@ -16,13 +16,14 @@ from sonicpy.client.lines import (
     object_word,
     one_line,
     push_lines,
+    scope_words,
     tagging,
     text_lines,
     upsert_lines,
 )
 from sonicpy.errors import InvalidArgument
 from sonicpy.filters.grammar import filter_text
-from sonicpy.ids import ObjectName, plain_str
+from sonicpy.ids import ObjectName, shown
 from sonicpy.search import FilterLike
 from sonicpy.text_names import name_of_text, texts_of
 from sonicpy.vectors import Vector, bits_of, is_column
@@ -58,10 +59,10 @@ def tag(
     values: Mapping[str, Any] | None,
 ) -> CallPlan[int]:
     """Plan TAG; the result is 1, or 0 if there is no such object. Raises InvalidArgument if nothing is to change."""
-    check_scope(collection, bucket)
+    where = scope_words(collection, bucket)
     if tags is None and values is None:
         raise nothing_to_tag()
-    line = f"TAG {plain_str(collection)} {plain_str(bucket)} {object_word(object)}{meta('TAG', tagging(tags, values))}"
+    line = f"TAG {where} {object_word(object)}{meta('TAG', tagging(tags, values))}"
     reply = yield Exchange(Mode.INGEST, "TAG", AnswerKind.RESULT, lambda server: [one_line(server, line)], changes=True)
     return int(reply.answers[0])
 
@@ -91,8 +92,8 @@ def upsert(
 
 def pop(collection: str, bucket: str, object: ObjectName, text: str) -> CallPlan[int]:
     """Plan POP; the result is the number of words that all its lines have removed."""
-    check_scope(collection, bucket)
-    head, given = f"POP {plain_str(collection)} {plain_str(bucket)} {object_word(object)} ", text_of("text", text)
+    where = scope_words(collection, bucket)
+    head, given = f"POP {where} {object_word(object)} ", text_of("text", text)
     reply = yield Exchange(
         Mode.INGEST, "POP", AnswerKind.RESULT, lambda server: text_lines(server, head, given, ""), changes=True
     )
@@ -113,27 +114,27 @@ def flush(collection: str, bucket: str | None, object: ObjectName | None, filter
 
 def claim(collection: str, bucket: str, owner: str, prefix: str) -> CallPlan[None]:
     """Plan CLAIM; the arguments are those of `Client.claim`."""
-    check_scope(collection, bucket)
+    where = scope_words(collection, bucket)
     check_source(owner, prefix)
-    line = f"CLAIM {plain_str(collection)} {plain_str(bucket)} {quoted(owner)}{meta('CLAIM', {'prefix': prefix})}"
+    line = f"CLAIM {where} {quoted(owner)}{meta('CLAIM', {'prefix': prefix})}"
     yield Exchange(Mode.INGEST, "CLAIM", AnswerKind.OK, lambda server: [one_line(server, line)])
 
 
 def drop_vectors(collection: str, bucket: str, column: str) -> CallPlan[int]:
     """Plan FLUSHV. Raises InvalidArgument if `column` is not the name of a column."""
-    check_scope(collection, bucket)
+    where = scope_words(collection, bucket)
     name = text_of("column", column)
     if name and not is_column(name):
-        raise InvalidArgument(f"column is {name!r}; allowed is the name of a column of vectors")
-    line = f"FLUSHV {plain_str(collection)} {plain_str(bucket)} {name}".rstrip()
+        raise InvalidArgument(f"column is {shown(name)}; allowed is the name of a column of vectors")
+    line = f"FLUSHV {where} {name}".rstrip()
     reply = yield Exchange(Mode.INGEST, "FLUSHV", AnswerKind.RESULT, lambda server: [line], changes=True)
     return int(reply.answers[0])
 
 
 def _flush_passing(collection: str, bucket: str | None, object: ObjectName | None, filter: FilterLike) -> CallPlan[int]:
     bucket = bucket_of_filter(bucket, object)
-    check_scope(collection, bucket)
-    line = f"FLUSH {plain_str(collection)} {plain_str(bucket)}{meta('FLUSH', {'filter': filter_text(filter)})}"
+    where = scope_words(collection, bucket)
+    line = f"FLUSH {where}{meta('FLUSH', {'filter': filter_text(filter)})}"
     reply = yield Exchange(
         Mode.INGEST, "FLUSH", AnswerKind.RESULT, lambda server: [one_line(server, line)], changes=True
     )

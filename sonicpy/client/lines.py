@@ -53,6 +53,14 @@ def check_scope(collection: Any, bucket: Any) -> None:
     check_bucket(bucket)
 
 
+def scope_words(collection: Any, bucket: Any) -> str:
+    """Return the names of a bucket as two words of a line; of a kind of str its letters. Raises InvalidArgument unless
+    both are names.
+    """
+    check_scope(collection, bucket)
+    return f"{plain_str(collection)} {plain_str(bucket)}"
+
+
 def tagging(tags: Any, values: Any) -> dict[str, Any]:
     """Return the options of PUSH and TAG that give an object tags and values. Raises InvalidArgument."""
     return {option.name: option.kind.check(option.name, value) for option, value in ((TAGS, tags), (VALUES, values))}

@@ -30,6 +30,7 @@ from sonicpy.client.lines import (
     object_word,
     one_line,
     path_word,
+    scope_words,
     sendable,
     sendable_query,
 )
@@ -107,12 +108,12 @@ def query(search: Search) -> CallPlan[Hits]:
 
 def similar(collection: str, bucket: str, object: ObjectName, options: Mapping[str, Any]) -> CallPlan[Hits]:
     """Plan SIMILAR."""
-    check_scope(collection, bucket)
+    where = scope_words(collection, bucket)
     oid, page = object_word(object), checked("SIMILAR", options)
 
     def line(server: ServerInfo, limit: int, offset: int) -> str:
         given = {"limit": limit, "offset": offset, "scores": True}
-        return f"SIMILAR {plain_str(collection)} {plain_str(bucket)} {oid}{meta('SIMILAR', given)}"
+        return f"SIMILAR {where} {oid}{meta('SIMILAR', given)}"
 
     def read(answer: str, server: ServerInfo) -> list[Hit]:
         return _hits(_items(answer), server)
@@ -126,10 +127,10 @@ def suggest(
 ) -> CallPlan[list[str]]:
     """Plan SUGGEST of at most `limit` words, in objects that meet `filter`, if there is one."""
     first, buckets = one_or_several(bucket)
-    check_scope(collection, first)
+    where = scope_words(collection, first)
     limit = number_of("limit", limit)
     given = {"limit": limit, "filter": None if filter is None else filter_text(filter), "buckets": buckets}
-    line = f"SUGGEST {plain_str(collection)} {plain_str(first)} {sendable('word', word)}{meta('SUGGEST', given)}"
+    line = f"SUGGEST {where} {sendable('word', word)}{meta('SUGGEST', given)}"
     if limit == 0:  # a server would refuse it
         return []
     try:
@@ -145,12 +146,12 @@ def words(
 ) -> CallPlan[list[str]]:
     """Plan LIST, with PREFIX and AFTER only if they are given, because Sonic lacks them."""
     first, buckets = one_or_several(bucket)
-    check_scope(collection, first)
+    where = scope_words(collection, first)
     given = {"prefix": text_of("prefix", prefix), "after": None if after is None else text_of("after", after) or None}
 
     def line(server: ServerInfo, limit: int, offset: int) -> str:
         options = {**given, "limit": limit, "offset": offset, "buckets": buckets}
-        return f"LIST {plain_str(collection)} {plain_str(first)}{meta('LIST', options)}"
+        return f"LIST {where}{meta('LIST', options)}"
 
     limit, offset = number_of("limit", limit), number_of("offset", offset)
     return (yield from _paged(AnswerKind.LIST, line, lambda answer, server: _items(answer), limit, offset, LIST_PAGE))
@@ -269,14 +270,12 @@ def object_page(
     Raises:
         InvalidArgument: there is no object `after`.
     """
-    check_scope(collection, bucket)
+    where = scope_words(collection, bucket)
     given = {"prefix": text_of("prefix", prefix), "after": after if position is None else None, "position": position}
     while True:
         options = meta("OBJECTS", {**given, "limit": limit})
         try:
-            reply = yield _search(
-                "OBJECTS", AnswerKind.RESULT, f"OBJECTS {plain_str(collection)} {plain_str(bucket)}{options}"
-            )
+            reply = yield _search("OBJECTS", AnswerKind.RESULT, f"OBJECTS {where}{options}")
         except CommandError as refusal:
             if refusal.code == "not_found" and after is not None:
                 raise nothing_behind(bucket, after) from refusal
@@ -290,10 +289,8 @@ def object_page(
 
 def exists(collection: str, bucket: str, object: ObjectName) -> CallPlan[bool]:
     """Plan EXISTS."""
-    check_scope(collection, bucket)
-    reply = yield _search(
-        "EXISTS", AnswerKind.RESULT, f"EXISTS {plain_str(collection)} {plain_str(bucket)} {object_word(object)}"
-    )
+    where = scope_words(collection, bucket)
+    reply = yield _search("EXISTS", AnswerKind.RESULT, f"EXISTS {where} {object_word(object)}")
     return reply.answers[0] == "1"
 
 
@@ -319,9 +316,9 @@ def stats(collection: str | None, bucket: str | None) -> CallPlan[Any]:
         if bucket is not None:
             raise InvalidArgument(f"the bucket {shown(bucket)} is given without its collection")
         return control("STATS", AnswerKind.RESULT, read=json.loads)
-    check_names(collection, bucket)
-    names = plain_str(collection) if bucket is None else f"{plain_str(collection)} {plain_str(bucket)}"
-    return control("STATS", AnswerKind.RESULT, names, read=json.loads)
+    names = [collection] if bucket is None else [collection, bucket]
+    check_names(*names)
+    return control("STATS", AnswerKind.RESULT, " ".join(names), read=json.loads)
 
 
 def verify() -> CallPlan[Any]:
@@ -375,8 +372,7 @@ def control(
 
 
 def _search_head(command: str, search: Search) -> str:
-    check_scope(search.collection, search.bucket)
-    return f"{command} {plain_str(search.collection)} {plain_str(search.bucket)} {sendable_query(search.text)}"
+    return f"{command} {scope_words(search.collection, search.bucket)} {sendable_query(search.text)}"
 
 
 def _search(command: str, kind: AnswerKind, line: str) -> Exchange:
