@@ -1,5 +1,3 @@
-LISTS_MAX: int
-
 class WordLists:
     """Values by key, each of which holds a list of words; all of them are dropped before there are too many."""
 

@@ -1,10 +1,7 @@
 """WordLists: a cache of lists of words, bounded by the number of words in all of them."""
 
 cdef enum:
-    LISTS = 10_000
-
-LISTS_MAX = LISTS
-"""The most lists in one cache."""
+    LISTS = 10_000  # the most in one cache
 
 
 cdef class WordLists:
