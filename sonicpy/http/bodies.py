@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive
@@ -15,6 +15,10 @@ HELD_BYTES_MAX = 16 << 20
 """The most bytes of all bodies that are being received or answered, without streams of rows."""
 BULKS_MAX = 16
 """The most streams of rows at a time; each may hold a line of BODY_BYTES_MAX, and a batch of rows."""
+LINGER_S = 1.0
+"""The longest time in seconds to read what a client still sends after its answer."""
+LINGERING_MAX = 16
+"""The most clients that are read from after their answers at a time; the connections of others are closed at once."""
 CLOSE = {"Connection": "close"}
 """Headers of an answer that is sent before the whole body has arrived."""
 
@@ -78,6 +82,28 @@ class Load:
             self._streams -= is_stream
 
 
+class Rests:
+    """What clients still send after their answers. A connection that is closed before loses the answer, because the
+    client is told that nobody reads (RFC 9112, section 9.6).
+    """
+
+    def __init__(self) -> None:
+        self._lingering = 0
+
+    async def drop(self, receive: Receive) -> None:
+        """Read the rest of a body, for at most LINGER_S."""
+        if self._lingering >= LINGERING_MAX:
+            return
+        self._lingering += 1
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LINGER_S):
+                    while (await receive()).get("more_body", False):
+                        pass
+        finally:
+            self._lingering -= 1
+
+
 class Body:
     """The body of a request, within its limits."""
 
@@ -86,6 +112,7 @@ class Body:
         self._load = load
         self._is_stream = is_stream
         self._held = 0
+        self.has_ended = False
 
     async def receive(self) -> Message:
         """Return the next part of the body. Raises TooLarge, TooSlow, TooMany."""
@@ -99,6 +126,7 @@ class Body:
             raise TooLarge
         self._load.hold(count)
         self._held += count
+        self.has_ended = not message.get("more_body", False)
         return message
 
     def release(self) -> None:

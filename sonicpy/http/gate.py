@@ -20,7 +20,7 @@ from sonicpy.access.admission import Keys
 from sonicpy.access.grant import NotPermitted, TooOften
 from sonicpy.errors import sentence_of
 from sonicpy.http.access import BULK, GRANTED, HEALTH, OPEN, READS, UNLIMITED, Endpoint, Offered, path_of
-from sonicpy.http.bodies import BODY_BYTES_MAX, CLOSE, Body, Encoded, Load, TooLarge
+from sonicpy.http.bodies import BODY_BYTES_MAX, CLOSE, Body, Encoded, Load, Rests, TooLarge
 from sonicpy.http.guarded import PERMIT
 from sonicpy.http.hosts import Hosts
 from sonicpy.http.problems import problem
@@ -98,6 +98,7 @@ class Gate:
         self._secret = None if rules.password is None else rules.password.encode(errors="surrogateescape")
         self._hosts = rules.hosts if self._secret is None else None
         self._load = Load()
+        self._rests = Rests()
         self._behind_hosts: ASGIApp = self._answer
         self._varies = bool(rules.origins) and "*" not in rules.origins
         if rules.origins:
@@ -116,7 +117,7 @@ class Gate:
             try:
                 self._check_host(scope)
             except HTTPException as refused:
-                await refuse(refused, scope, receive, AnswerWriter(send, scope).send)
+                await self._refuse(refused, scope, receive, AnswerWriter(send, scope))
             else:
                 await self._behind_hosts(scope, receive, varying(send) if self._varies else send)
 
@@ -133,7 +134,7 @@ class Gate:
         try:
             await self._check(scope, asked, headers)
         except HTTPException as refused:
-            await refuse(refused, scope, receive, answer.send)
+            await self._refuse(refused, scope, receive, answer)
             return
         assert asked is not None
         scope[GRANTED] = asked
@@ -152,9 +153,25 @@ class Gate:
                 return
             if not isinstance(error, HTTPException):
                 error = HTTPException(504, f"the answer took more than {ANSWER_S:.0f} seconds", CLOSE)
-            await refuse(error, scope, receive, answer.send)
+            await self._refuse(error, scope, receive, answer, has_rest=not body.has_ended)
         finally:
             body.release()
+
+    async def _refuse(
+        self, error: HTTPException, scope: Scope, receive: Receive, answer: "AnswerWriter", *, has_rest: bool = True
+    ) -> None:
+        """Answer a request with an error.
+
+        Args:
+            has_rest: whether the end of the body was not read; it is read before the connection is closed.
+        """
+        refusal = problem(error.status_code, error.detail, error.headers, scope[ID])
+        if not has_rest or error.headers is None or not CLOSE.items() <= error.headers.items():
+            await refusal(scope, receive, answer.send)
+            return
+        await refusal(scope, receive, answer.send_unended)
+        await self._rests.drop(receive)
+        await answer.send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _check_host(self, scope: Scope) -> None:
         """Raise HTTPException if the request has several values of Host, or one that is not accepted."""
@@ -244,11 +261,6 @@ def _printable(path: str) -> str:
     return "".join(sign if sign.isprintable() else f"%{ord(sign):02X}" for sign in path)
 
 
-async def refuse(error: HTTPException, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request with an error."""
-    await problem(error.status_code, error.detail, error.headers, scope[ID])(scope, receive, send)
-
-
 def varying(send: Send) -> Send:
     """Return a function that sends an answer with a single header Vary, which names Origin and each other name once.
 
@@ -291,3 +303,7 @@ class AnswerWriter:
         elif self._is_head:
             message = {**message, "body": b""}
         await self._send(message)
+
+    async def send_unended(self, message: Message) -> None:
+        """Send the next part, after which another one follows in any case."""
+        await self.send({**message, "more_body": True} if message["type"] == "http.response.body" else message)

@@ -131,6 +131,18 @@ def test_an_endless_body_is_refused_and_ends(server: WithHttp) -> None:
         assert ends(connection).startswith(b"HTTP/1.1 413 ")
 
 
+def test_a_client_that_still_sends_reads_why_it_is_refused(server: WithHttp) -> None:
+    head = f"POST /v1/push HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {PASSWORD}\r\nContent-Length: 1000000\r\n\r\n"
+    with raw(server.http_port) as connection:
+        connection.sendall(head.encode())
+        for _ in range(20):
+            time.sleep(0.005)
+            connection.sendall(b" " * 50_000)
+        answer = ends(connection)
+        assert answer.startswith(b"HTTP/1.1 413 ")
+        assert json.loads(answer.partition(b"\r\n\r\n")[2])["status"] == 413
+
+
 @pytest.mark.parametrize(
     "sent",
     [
