@@ -79,6 +79,7 @@ def test_fixtures(project: pytest.Pytester) -> None:
     result.assert_outcomes(passed=10)
 
 
+@pytest.mark.full
 def test_a_server_like_sonic_is_emptied_too(tmp_path: Path) -> None:
     (tmp_path / "sonicpy.cfg").write_text('server.compat = "sonic"')
     server = SonicpyServer(tmp_path, tmp_path / "sonicpy.cfg")

@@ -16,7 +16,7 @@ HELD_BYTES_MAX = 16 << 20
 BULKS_MAX = 16
 """The most streams of rows at a time; each may hold a line of BODY_BYTES_MAX, and a batch of rows."""
 LINGER_S = 1.0
-"""The longest time in seconds to read what a client still sends after its answer."""
+"""The longest time in seconds to read from a client after its answer."""
 LINGERING_MAX = 16
 """The most clients that are read from after their answers at a time; the connections of others are closed at once."""
 CLOSE = {"Connection": "close"}
@@ -83,8 +83,9 @@ class Load:
 
 
 class Rests:
-    """What clients still send after their answers. A connection that is closed before loses the answer, because the
-    client is told that nobody reads (RFC 9112, section 9.6).
+    """Reads the bytes that clients still send after their answers, before their connections are closed.
+
+    A connection that is closed with bytes to read is reset, and the client may lose the answer (RFC 9112, section 9.6).
     """
 
     def __init__(self) -> None:

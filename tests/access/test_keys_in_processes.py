@@ -98,6 +98,7 @@ def test_a_token_is_narrower_than_its_key(server: Server, secrets: dict[str, str
         assert peer.ask('QUERY mine a "word"').startswith("ERR not_permitted(the token of the key fixed")
 
 
+@pytest.mark.full
 def test_a_revoked_key_ends_there_too(server: Server) -> None:
     store = KeyStore(server.folder / "store")
     with handed(server, added(store, "brief", {"verbs": ["search"], "scopes": ["mine"]})) as peer:

@@ -167,7 +167,8 @@ class Forgetful(Rounds):
         super().start()
 
 
-@pytest.mark.parametrize("kind", [Rounds, pytest.param(Forgetful, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("kind", [Rounds, Forgetful])
 def test_a_round_that_kills_the_server(tmp_path: Path, kind: type[Rounds]) -> None:
     world = World(tmp_path / "server")
     rounds = kind(world, Clock(tmp_path), tmp_path, random.Random(1))

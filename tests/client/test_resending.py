@@ -172,6 +172,7 @@ def test_what_a_stopping_server_refused_is_sent_again() -> None:
 
 
 @pytest.mark.parametrize("way", EVERY_WAY)
+@pytest.mark.full
 def test_patience_begins_anew_with_every_answer(way: str) -> None:
     """The server delays each connection, and breaks it after one group: in total for longer than retry_s."""
     pause_s, retry_s = 0.1, 0.35

@@ -293,6 +293,7 @@ def test_a_read_without_an_answer_is_asked_elsewhere(connect: Connect) -> None:
     assert (near.seen, far.seen) == (["QUERY"], ["QUERY"])
 
 
+@pytest.mark.full
 def test_the_nearest_server_is_used_again_when_it_is_back(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LOOK_S", 0.2)
     with nodes(0.0, 0.2) as (near, far), connect(urls_of(near, far)) as client:

@@ -102,6 +102,7 @@ class LikeABackup(DevCluster):
         assert main(["cluster", "init", *given]) == 0
 
 
+@pytest.mark.full
 def test_an_empty_cluster_is_made_like_a_backup(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
         cut_by_letters(monkeypatch)

@@ -176,6 +176,7 @@ def test_a_start_goes_on_once_the_brokers_are_ready(monkeypatch: pytest.MonkeyPa
         asyncio.run(at_last("a test", attempt))
 
 
+@pytest.mark.full
 def test_a_node_waits_for_brokers_and_ends_in_order_if_it_is_stopped(tmp_path: Path) -> None:
     address = f"nats://{HOST}:{free_ports(1)[0]}"
     with pretending(refusal(503, 10008, "JetStream system temporarily unavailable")) as broker:

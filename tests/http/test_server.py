@@ -222,7 +222,8 @@ def asking_wrongly(client: str) -> bytes:
     return f"{head}Authorization: Bearer wrong\r\n\r\n".encode()
 
 
-@pytest.mark.parametrize("proxies", [HOST, pytest.param("", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("proxies", [HOST, ""])
 def test_wrong_passwords_are_bounded_by_the_connection(tmp_path: Path, proxies: str) -> None:
     with WithHttp(tmp_path, PASSWORD, **{"http.proxies": proxies}) as server:
         assert set(wrong_at_once(server, 40, HOST)) == {401, 429}

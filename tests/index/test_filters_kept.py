@@ -42,6 +42,7 @@ def index() -> Iterator[Index]:
         ("half OR NOT half", 1.0), ("price < 1000", 0.1), ("price >= 0", 1.0), ("size < 3", 0.0), ("time < 0", 0.0),
     ],
 )  # fmt: skip
+@pytest.mark.full
 def test_a_share_is_about_that_of_the_objects(index: Index, filter: str, share: float) -> None:
     with index._engine.read_words("c", "b") as lexicon:
         assert lexicon is not None

@@ -84,6 +84,7 @@ def test_a_filter_counts_its_objects(many: sonicpy.Index, texts: list[str], red:
 
 
 @pytest.mark.parametrize("shares", [(0.5, 0.3), (0.5, 0.001), (0.002, 0.4)], ids=["common", "rare word", "rare before"])
+@pytest.mark.full
 def test_against_counts_in_a_large_bucket(shares: tuple[float, float]) -> None:
     chance = random.Random(5)
     before, share = shares

@@ -227,6 +227,7 @@ def test_long_changes_of_a_thread_do_not_stop_the_reads_of_others(tmp_path: Path
 
 
 @pytest.mark.usefixtures("slow")
+@pytest.mark.full
 def test_a_snapshot_that_this_thread_reads_stops_no_growth_for_ever(tmp_path: Path) -> None:
     """The thread that commits needs a larger map, while the thread that pushes reads a snapshot, for which growing has
     to wait.

@@ -234,6 +234,7 @@ def test_a_wrong_rule_changes_nothing(index: Index, rules: object, reason: str) 
     assert index.synonyms(C) == ["a, b"]
 
 
+@pytest.mark.full
 def test_a_collection_has_ten_thousand_rules(index: Index) -> None:
     assert index.set_synonyms(C, [f"w{number} => television" for number in range(10_000)]) == 10_000
     assert list(index.query(C, B, "w9999")) == ["o4"]

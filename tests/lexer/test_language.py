@@ -192,6 +192,7 @@ def test_evidence_is_added_to_what_n_grams_say(text: str, evidence: list[tuple[s
     assert DETECTOR.guess_with(text, evidence) == max(nats, key=nats.__getitem__, default=None)
 
 
+@pytest.mark.full
 def test_every_n_gram_of_a_long_text_counts() -> None:
     """Sums of 16 bits are added to larger ones before they overflow."""
     for text in ("e" * 1024, "the " * 256, "а" * 1024, "ب" * 1024):

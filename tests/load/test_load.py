@@ -148,6 +148,7 @@ def connected(port: int) -> socket.socket | None:
     return None
 
 
+@pytest.mark.full
 def test_an_agent_that_does_not_answer_is_named(tmp_path: Path) -> None:
     set_file = tmp_path / "set.json"
     set_file.write_text('{"Iterations": 1, "Queries": ["a"]}')
@@ -168,6 +169,7 @@ def test_an_agent_that_does_not_answer_is_named(tmp_path: Path) -> None:
     assert "Success ratio: 0.0000%" in done.stdout
 
 
+@pytest.mark.full
 def test_strangers_at_the_hub_change_nothing() -> None:
     port = free_port()
     sayings = (b"GET / HTTP/1.1\r\n\r\n", b"[]\n", b'{"type": "hello"}\n', b"x" * (LINE_BYTES_MAX + 9))

@@ -105,6 +105,7 @@ class TestWhen:
             assert graph_files(server) == {"0-1.graph"}
             assert children(server) == set(), "one word is no work for a process"
 
+    @pytest.mark.full
     def test_by_number_of_pending_words(self, server: Server) -> None:
         with Peer(server, "control") as control, Peer(server, "search") as search:
             push_words(server, "few", range(1_900))
@@ -118,6 +119,7 @@ class TestWhen:
             assert info(control)["fst_consolidate_count"] == 1, "1,900 words can wait"
             assert graph_files(server) == {"1-1.graph"}
 
+    @pytest.mark.full
     def test_once_nothing_is_pushed_the_log_goes_and_no_transaction_stays_open(self, server: Server) -> None:
         log = server.folder / "store" / "log"
         with Peer(server, "control") as control:
@@ -303,6 +305,7 @@ class TestLarge:
             assert search.results("LIST c flushed") == ["valeriane"]
             assert ingest.ask("FLUSHB c flushed") == "RESULT 1"
 
+    @pytest.mark.full
     def test_ping_beside_the_end_of_many_buckets(self, large_server: Server) -> None:
         rounds: list[float] = []
         before = graph_files(large_server)

@@ -62,6 +62,7 @@ def test_ping_beside_a_flood(server: Server, kinds: list[str]) -> None:
         assert min(rounds) < PING_P99_S, rounds
 
 
+@pytest.mark.full
 def test_ping_beside_a_consolidation_and_a_sweep(server: Server) -> None:
     with Peer(server, "ingest") as ingest:
         for first in range(0, 10_000, 1_000):

@@ -156,6 +156,7 @@ def refused_after_s(server: Server, source: str = "") -> float:
         return time.monotonic() - began
 
 
+@pytest.mark.full
 def test_refusals_come_later_and_later(locked: Server) -> None:
     for _ in range(FREE):
         refused_after_s(locked, CROWD)

@@ -41,6 +41,7 @@ def holdings(index: Index) -> dict[str, list[str]]:
     return {one.object: sorted(one.terms) for one in index.holdings()}
 
 
+@pytest.mark.full
 def test_a_server_at_rest_takes_less_disk(tmp_path: Path) -> None:
     async def rest() -> tuple[int, int]:
         async with serving_with(tmp_path, {}) as (service, _):

@@ -246,6 +246,7 @@ def test_one_that_dies_is_replaced(tmp_path: Path) -> None:
         wait_for(running)
 
 
+@pytest.mark.full
 def test_one_that_is_not_needed_ends_and_its_idle_connections_go_on(tmp_path: Path) -> None:
     with ImpatientServer(tmp_path, {"server.search_processes": 1}) as running:
         [process] = wait_for(running)
@@ -288,6 +289,7 @@ def test_not_even_one_that_is_stopped(tmp_path: Path) -> None:
         raise
 
 
+@pytest.mark.full
 def test_signals_while_one_starts(tmp_path: Path) -> None:
     """While a search process starts, a terminal or a service manager sends signals to all processes of the server."""
     with Server(tmp_path, {"server.search_processes": 1}) as running:
@@ -303,6 +305,7 @@ def test_signals_while_one_starts(tmp_path: Path) -> None:
         assert running.log() == ""
 
 
+@pytest.mark.full
 def test_an_unexpected_error_of_the_periodic_work(tmp_path: Path) -> None:
     """The error is logged at once, and a stop still ends the search processes."""
     port = free_port()
@@ -362,6 +365,7 @@ def test_the_bytes_of_a_connection_with_tls_are_passed_on(encrypted: Server, cer
     assert len(search_processes(encrypted)) == 1
 
 
+@pytest.mark.full
 def test_a_client_with_tls_that_does_not_read_is_waited_for(encrypted: Server, certificates: Certificates) -> None:
     """The replies do not pile up: each process holds only a few hundred kilobytes."""
     [process] = wait_for(encrypted)
@@ -390,6 +394,7 @@ def test_the_slow_log_names_a_client_with_tls(encrypted: Server, certificates: C
         until(lambda: f"peer=127.0.0.1:{port}" in encrypted.log())
 
 
+@pytest.mark.full
 def test_both_ends_of_a_pump_close_together(tmp_path: Path, certificates: Certificates) -> None:
     with Server(tmp_path, {"server.search_processes": 1, **certificates.settings()}) as running:
         [first] = wait_for(running)

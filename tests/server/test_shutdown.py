@@ -48,6 +48,7 @@ def test_pushes_are_answered_until_the_end(server: Server) -> None:
         assert peer.ask(f"COUNTO last b o{kept - 1}") == "RESULT 2"
 
 
+@pytest.mark.full
 def test_a_peer_that_never_reads_cannot_hold_up_the_end(server: Server) -> None:
     with Peer(server, "ingest") as ingest:
         for number in range(300):

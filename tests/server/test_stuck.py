@@ -63,6 +63,7 @@ def test_a_stopped_worker_is_killed_and_its_job_repeated(
     with_workers(test)
 
 
+@pytest.mark.full
 def test_a_worker_that_takes_long_to_start_is_waited_for(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -138,6 +139,7 @@ def test_a_cancelled_job_does_not_hold_up_the_next() -> None:
     with_workers(test)
 
 
+@pytest.mark.full
 def test_sigterm_ends_a_server_whose_worker_is_stopped(server: Server) -> None:
     push_words(server, "b")
     for number in filter(builds_graphs, start_worker(server, "idle")):

@@ -50,6 +50,7 @@ def test_a_silent_connection_is_closed_without_a_line(hasty_server: Server) -> N
         assert time.monotonic() - began > 0.9
 
 
+@pytest.mark.full
 def test_every_byte_restarts_the_clock(hasty_server: Server) -> None:
     for _ in range(TRIES):
         answer, silent_s = ask_byte_by_byte(hasty_server)
@@ -91,6 +92,7 @@ def test_start_has_to_come_within_ten_seconds(shared_server: Server) -> None:
         assert is_within(12, began)
 
 
+@pytest.mark.full
 def test_no_timeout_with_zero(tmp_path: Path) -> None:
     with Server(tmp_path, {"channel.tcp_timeout": 0}) as server, Peer(server, "search") as peer:
         time.sleep(1.2)

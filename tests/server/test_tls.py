@@ -55,6 +55,7 @@ def test_a_plain_client_is_rejected(tls_server: Server) -> None:
         assert b"CONNECTED" not in peer.rest()
 
 
+@pytest.mark.full
 def test_a_silent_connection_is_closed(tls_server: Server, certificates: Certificates) -> None:
     began = time.monotonic()
     with Peer(tls_server, "search", tls=certificates.client()) as peer:
@@ -68,6 +69,7 @@ def test_quit_closes(tls_server: Server, certificates: Certificates) -> None:
         assert peer.rest() == b"PONG\r\nENDED quit\r\n"
 
 
+@pytest.mark.full
 def test_a_peer_that_never_reads_is_paused_bounded_and_dropped(tls_server: Server, certificates: Certificates) -> None:
     before = tls_server.rss_bytes()
     with Peer(tls_server, "search", receive_bytes=4096, tls=certificates.client()) as peer:
@@ -79,6 +81,7 @@ def test_a_peer_that_never_reads_is_paused_bounded_and_dropped(tls_server: Serve
         until(lambda: connections(tls_server) == 1, "a peer that never reads is dropped", pause_s=0.1)
 
 
+@pytest.mark.full
 def test_a_slow_reader_gets_everything(tls_server: Server, certificates: Certificates) -> None:
     with Peer(tls_server, "search", receive_bytes=65_536, tls=certificates.client()) as peer:
         read_slowly(peer)
@@ -123,6 +126,7 @@ def test_a_peer_that_vanishes_harms_nobody(tls_server: Server, certificates: Cer
         assert peer.ask("PING") == "PONG"
 
 
+@pytest.mark.full
 def test_a_stop_answers_what_is_under_way_and_does_not_wait_for_handshakes(
     tmp_path: Path, certificates: Certificates
 ) -> None:

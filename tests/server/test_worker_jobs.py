@@ -257,6 +257,7 @@ def test_stop_gives_up_the_jobs_that_wait_too(tmp_path: Path) -> None:
     with_workers(test)
 
 
+@pytest.mark.full
 def test_a_worker_leaves_when_there_is_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Workers.__init__.__kwdefaults__ is not None
     monkeypatch.setitem(Workers.__init__.__kwdefaults__, "idle_s", 0.3)

@@ -170,6 +170,7 @@ def test_a_table_of_keys_stops_too(tmp_path: Path) -> None:
         assert table.get(b"key") == b"value"
 
 
+@pytest.mark.full
 def test_a_server_stops_to_take_changes_and_says_it_once(tmp_path: Path) -> None:
     with Server(tmp_path) as running, Peer(running, "ingest") as peer:
         assert peer.ask('PUSH c b o "found"') == "OK"

@@ -67,6 +67,7 @@ def check(done: subprocess.CompletedProcess[str], files: int) -> None:
     assert "FAIL" not in done.stdout
 
 
+@pytest.mark.full
 def test_compat_mode_without_expansions_gives_the_same_exact_answers() -> None:
     files = themes(EXACT_THEMES)
     check(ended(replay(COMPAT_WITHOUT_EXPANSIONS, files)), len(files))

@@ -61,6 +61,7 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path, capsys: pyt
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
+@pytest.mark.full
 def test_the_page_the_channel_and_the_queries_to_try(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "sonicpy", "demo", "--no-open"],
