@@ -131,7 +131,8 @@ def test_first_steps_and_recipes_leave_the_folder_of_the_server_alone() -> None:
 
 def test_the_gate_runs_the_tests_as_the_readme_does() -> None:
     gate = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert "install --quiet -e '.[test]'" in gate
+    assert 'print(*project["dependencies"], *project["optional-dependencies"]["test"]' in gate
+    assert "install --no-deps -e ." in gate
     assert gate.rstrip().endswith('"$venv/bin/pytest"')
 
 
