@@ -25,7 +25,7 @@ from sonicpy.cli.mcp.tools import TOOLS, ToolBox, ToolRefused
 from sonicpy.options import ARGUMENTS
 from tests.processes import HOST, Server
 from tests.support.paths import ROOT
-from tests.support.patience import WAIT_S
+from tests.support.patience import WAIT_S, until
 from tests.support.surfaces import BITS, TAGS, TEXTS, VALUES
 from tests.test_options_everywhere import EXAMPLES
 
@@ -278,8 +278,10 @@ def test_a_server_and_its_folder(locked_server: Server, tmp_path: Path) -> None:
 
     with_client(talk, url, "--show", str(rows), SONICPY_PASSWORD="SecretPassword")
     with sonicpy.open(locked_server.folder / "store", read_only=True) as index:
-        found = ToolBox(index).call("search", {"collection": "notes", "text": "nantes"})
-    assert [hit["object"] for hit in found["hits"]] == ["n:1"]
+        box = ToolBox(index)
+        # The server commits late.
+        hits = until(lambda: box.call("search", {"collection": "notes", "text": "nantes"})["hits"])
+    assert [hit["object"] for hit in hits] == ["n:1"]
 
 
 def test_a_key_bounds_what_a_tool_may(locked_server: Server) -> None:
