@@ -1,6 +1,8 @@
 """The golden transcripts: replay.py plays each whole file against a new server over a socket."""
 
+import os
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -38,6 +40,7 @@ def replay(command: str, files: list[str], *options: str) -> Replay:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
 
 
@@ -48,7 +51,7 @@ def waiting() -> Iterator[list[Replay]]:
     yield played
     for one in played:
         if one.poll() is None:  # its test was not selected, or failed before
-            one.terminate()
+            os.killpg(one.pid, signal.SIGTERM)  # its server, too
         one.communicate()
 
 
