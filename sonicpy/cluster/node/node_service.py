@@ -179,6 +179,7 @@ class NodeService(BaseService):
         self.answer_phrases_in_turns()
         self.node = node
         self._spread = Spread(node.desk, node.places, node.recorder)
+        self._refused = StoreError if config.server.compat == "sonic" else InvalidArgument  # Sonic does not say why
         self.where = f"{config.store.kv.path}, and it is the node {node.name} of a cluster"
 
     def stores(self) -> Sequence[tuple[Engine, ReaderWatch]]:
@@ -286,7 +287,7 @@ class NodeService(BaseService):
                     await replica.maintenance.consolidate()
                 return replies.OK
             case Trigger(action=action):
-                raise InvalidArgument(f"TRIGGER {action} is refused: a node of a cluster offers consolidate alone")
+                raise self._refused(f"TRIGGER {action} is refused: a node of a cluster offers consolidate alone")
         return await self._ask(command)
 
     async def _flush_passing(self, collection: str, bucket: str, filter: str) -> int:
