@@ -82,7 +82,7 @@ class Load:
             self._streams -= is_stream
 
 
-class Rests:
+class LingeringClose:
     """Reads the bytes that clients still send after their answers, before their connections are closed.
 
     A connection that is closed with bytes to read is reset, and the client may lose the answer (RFC 9112, section 9.6).

@@ -20,7 +20,7 @@ from sonicpy.access.admission import Keys
 from sonicpy.access.grant import NotPermitted, TooOften
 from sonicpy.errors import sentence_of
 from sonicpy.http.access import BULK, GRANTED, HEALTH, OPEN, READS, UNLIMITED, Endpoint, Offered, path_of
-from sonicpy.http.bodies import BODY_BYTES_MAX, CLOSE, Body, Encoded, Load, Rests, TooLarge
+from sonicpy.http.bodies import BODY_BYTES_MAX, CLOSE, Body, Encoded, LingeringClose, Load, TooLarge
 from sonicpy.http.guarded import PERMIT
 from sonicpy.http.hosts import Hosts
 from sonicpy.http.problems import problem
@@ -98,7 +98,7 @@ class Gate:
         self._secret = None if rules.password is None else rules.password.encode(errors="surrogateescape")
         self._hosts = rules.hosts if self._secret is None else None
         self._load = Load()
-        self._rests = Rests()
+        self._lingering = LingeringClose()
         self._behind_hosts: ASGIApp = self._answer
         self._varies = bool(rules.origins) and "*" not in rules.origins
         if rules.origins:
@@ -170,7 +170,7 @@ class Gate:
             await refusal(scope, receive, answer.send)
             return
         await refusal(scope, receive, answer.send_unended)
-        await self._rests.drop(receive)
+        await self._lingering.drop(receive)
         await answer.send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _check_host(self, scope: Scope) -> None:
