@@ -19,7 +19,7 @@ pytest.importorskip("uvicorn", reason="needs the extra [http]")
 import sonicpy
 from sonicpy.cli.main import main
 from sonicpy.server.connections.passwords import FIRST_DELAY_S, FREE
-from sonicpy.server.web import http_protocol
+from sonicpy.server.web import http, http_protocol
 from tests.http.asking import Answer, Asking, ends, raw
 from tests.processes import HOST, Server, environment, free_port, refused_start
 from tests.server.peer import Peer
@@ -143,6 +143,37 @@ def test_a_client_that_still_sends_reads_why_it_is_refused(server: WithHttp) -> 
         assert json.loads(answer.partition(b"\r\n\r\n")[2])["status"] == 413
 
 
+def test_a_client_that_sends_on_gets_the_answer_to_a_head_that_is_too_long(server: WithHttp) -> None:
+    with raw(server.http_port) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
+        for _ in range(64):
+            connection.sendall(b"X: %b\r\n" % (b"y" * 4_000))
+            time.sleep(0.001)
+        answer = ends(connection)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.endswith(b"\r\n\r\nThe headers are too long; allowed are 65536 bytes.")
+
+
+def test_a_connection_too_many_gets_the_reason_though_it_has_asked(server: WithHttp) -> None:
+    head = f"POST /v1/push HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {PASSWORD}\r\nContent-Length: 9000\r\n\r\n"
+
+    with contextlib.ExitStack() as stack:
+
+        def is_refused() -> bool:
+            connection = stack.enter_context(raw(server.http_port))
+            for _ in range(20):
+                connection.sendall(head.encode())
+                time.sleep(0.005)
+            connection.settimeout(0.2)
+            with contextlib.suppress(TimeoutError):
+                return connection.recv(100).startswith(b"HTTP/1.1 503 ")
+            return False
+
+        for _ in range(http_protocol.CONNECTIONS_MAX):
+            stack.enter_context(raw(server.http_port)).sendall(head.encode())
+        until(is_refused)
+
+
 @pytest.mark.parametrize(
     "sent",
     [
@@ -228,6 +259,19 @@ def test_wrong_passwords_are_bounded_by_the_connection(tmp_path: Path, proxies: 
     with WithHttp(tmp_path, PASSWORD, **{"http.proxies": proxies}) as server:
         assert set(wrong_at_once(server, 40, HOST)) == {401, 429}
         assert server.status("/v1/collections", PASSWORD) == 200
+
+
+def test_a_server_that_stops_does_not_wait_for_delayed_refusals(tmp_path: Path) -> None:
+    with WithHttp(tmp_path, PASSWORD) as server, contextlib.ExitStack() as stack:
+        peers = [stack.enter_context(raw(server.http_port)) for _ in range(40)]
+        for peer in peers:
+            peer.sendall(asking_wrongly("198.51.100.1"))
+        until(lambda: peers[-1].recv(12), "the last one is refused, because too many wait")
+        began = time.monotonic()
+        assert server.stop() == 0
+        assert is_within(http.STOP_S, began)
+        assert {ends(peer)[9:12] for peer in peers[:-1]} <= {b"401", b"429"}
+        assert server.log() == ""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs all of 127.0.0.0/8")

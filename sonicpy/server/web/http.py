@@ -345,6 +345,7 @@ class HttpServer:
         settings.http_protocol_class = partial(LimitedProtocol, self._connections)  # type: ignore[assignment]
         self._server = QuietServer(settings)
         self._task: asyncio.Task[None] | None = None
+        self._delays: set[asyncio.Event] = set()
 
     async def start(self) -> None:
         """Listen. Raises SonicError if that fails."""
@@ -361,6 +362,8 @@ class HttpServer:
         """Answer the requests under way, for at most STOP_S, and close the connections."""
         await stop_accepting([self._socket])
         self._server.should_exit = True
+        for delay in self._delays:
+            delay.set()
         if self._task is not None:
             await asyncio.wait({self._task}, timeout=STOP_S)
             self._connections.abort()
@@ -382,12 +385,14 @@ class HttpServer:
         if None in delays_s:
             return False
         delay_s = max(delay or 0.0 for delay in delays_s)
-        if delay_s:
+        if delay_s and not self._server.should_exit:
             waited = asyncio.Event()
             refusals = [DelayedRefusal(passwords, network, delay_s, waited.set) for network in networks]
+            self._delays.add(waited)
             try:
                 await waited.wait()
             finally:
+                self._delays.remove(waited)
                 for refusal in refusals:
                     refusal.end()
         return True

@@ -11,12 +11,13 @@ import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from sonicpy.server.connections.descriptors import Room
+from sonicpy.server.connections.rejected import LINGER_S, LINGERING_MAX
 
 HEAD_S = 10.0
 """The longest time in seconds for the line and the headers of a request, including the first one of a connection."""
@@ -39,6 +40,11 @@ TOO_MANY = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 21\r\n"
     b"Retry-After: 1\r\nConnection: close\r\n\r\ntoo many connections\n"
 )
+INVALID = (
+    b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n"
+    b"Connection: close\r\n\r\n%b"
+)
+LONG_HEAD = f"The headers are too long; allowed are {HEAD_BYTES_MAX} bytes."
 COLLECTIONS = 50
 """The number of garbage collections of generation 1 before a full one, which waits until few requests are under way."""
 FEW = 16
@@ -52,7 +58,7 @@ NEW_EVERY = 4
 
 
 class TooMuchSent(Exception):
-    """The client exceeded a limit; uvicorn answers 400 and closes the connection."""
+    """The client exceeded a limit: it gets 400 and a sentence, and the connection is closed."""
 
 
 class Pace:
@@ -174,25 +180,30 @@ class Connections:
         self._room = room
         self.open: dict[LimitedProtocol, None] = {}
         """The open connections, in the order in which they were accepted."""
+        self.lingering: set[LimitedProtocol] = set()
+        """The connections whose clients may still read an answer that ends them."""
         self._timer = asyncio.get_running_loop().call_later(LOOK_EVERY_S, self._look)
 
     def abort(self) -> None:
         """Stop the timer, and abort the remaining connections."""
         self._timer.cancel()
-        for connection in list(self.open):
+        for connection in [*self.open, *self.lingering]:
             connection.end()
 
     def add(self, connection: "LimitedProtocol") -> None:
-        """Add a connection; if there are too many, end the one that has been idle for longest."""
+        """Add a connection; if there are too many, end the one that has been idle for longest, or refuse this one."""
         if not self._room.has(connection.descriptor):
             connection.refuse()
             return
         self.open[connection] = None
         if len(self.open) > CONNECTIONS_MAX:
             waiting = [each for each in self.open if each.is_waiting and each is not connection]
-            oldest = min(waiting, key=lambda each: each.waits_since, default=connection)
-            self.open.pop(oldest, None)
-            oldest.end()
+            oldest = min(waiting, key=lambda each: each.waits_since, default=None)
+            self.open.pop(oldest or connection)
+            if oldest is None:
+                connection.refuse()
+            else:
+                oldest.end()
 
     def _look(self) -> None:
         now = time.monotonic()
@@ -221,6 +232,9 @@ class LimitedProtocol(HttpToolsProtocol):
         self._due = self.waits_since + HEAD_S
         self._stuck_since = math.inf
         self._served: RequestResponseCycle | None = None
+        self._excess = ""
+        self._lingers = False
+        self._linger_timer: asyncio.TimerHandle | None = None
 
     @property
     def is_waiting(self) -> bool:
@@ -239,6 +253,9 @@ class LimitedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self._connections.open.pop(self, None)
+        self._connections.lingering.discard(self)
+        if self._linger_timer is not None:
+            self._linger_timer.cancel()
         self._leave()
         self._unset_keepalive_if_required()  # uvicorn leaves the timer, and it the connection, where the peer resets
         super().connection_lost(exc)
@@ -252,7 +269,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def refuse(self) -> None:
         """Answer that there are too many connections, and close this one."""
         self.transport.write(TOO_MANY)
-        self.transport.close()
+        self._linger()
 
     def end(self) -> None:
         """End the connection at once."""
@@ -261,18 +278,44 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer an invalid request with the sentence `msg`, and close the connection."""
+        msg = self._excess or msg
         self._leave()
-        super().send_400_response(msg)
+        self.transport.write(INVALID % (len(msg), msg.encode("ascii")))
+        self._linger()
+
+    def _linger(self) -> None:
+        """Close the connection after an answer; drop meanwhile the bytes that the client still sends.
+
+        A connection that is closed with bytes to read is reset, and the client may lose the answer (RFC 9112, section
+        9.6).
+        """
+        if self._has_ended or len(self._connections.lingering) >= LINGERING_MAX:
+            self.transport.close()
+            return
+        self._lingers = True
+        self._connections.lingering.add(self)
+        self._linger_timer = asyncio.get_running_loop().call_later(LINGER_S, self.transport.abort)
+        self.transport.resume_reading()
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+
+    @property
+    def _has_ended(self) -> bool:
+        """Whether no further request is handled."""
+        return self._lingers or self.transport.is_closing()
 
     def _leave(self) -> None:
         """Stop the answer to the request under way, and drop the requests behind it."""
         self.pipeline.clear()
         if self._served is not None and not self._served.response_complete:
             self._served.disconnected = True
+            self._served.waiting_for_100_continue = False  # else it would write after the end of the answer
             self._served.message_event.set()
 
     def data_received(self, data: bytes) -> None:
         """Handle a packet now, or in a later pass of the loop if this one has no room."""
+        if self._lingers:
+            return
         if self._connections.pace.take():
             self._handle(data)
         else:
@@ -280,7 +323,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._connections.pace.queue(partial(self._handle_later, data))
 
     def _handle_later(self, data: bytes) -> None:
-        if self.parser is None or self.transport.is_closing():
+        if self.parser is None or self._has_ended:
             return
         if not self.flow.read_paused:
             self.transport.resume_reading()
@@ -290,13 +333,13 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._in_head:  # the callbacks do not see a header before its end
             self._head_bytes += len(data)
         super().data_received(data)
-        if self._in_head and self._head_bytes > HEAD_BYTES_MAX and not self.transport.is_closing():
-            self.send_400_response("The headers are too long.")
+        if self._in_head and self._head_bytes > HEAD_BYTES_MAX and not self._has_ended:
+            self.send_400_response(LONG_HEAD)
 
     def on_message_begin(self) -> None:
         """Begin a request. Raises TooMuchSent if too many requests wait."""
         if len(self.pipeline) >= PIPELINE_MAX:
-            raise TooMuchSent
+            self._stop(f"More than {PIPELINE_MAX} requests wait for answers.")
         super().on_message_begin()
         self._in_head = True
         self._head_bytes = 0
@@ -312,10 +355,15 @@ class LimitedProtocol(HttpToolsProtocol):
         self._count(len(name) + len(value) + HEADER_BYTES)
         super().on_header(name, value)
 
+    def _stop(self, reason: str) -> NoReturn:
+        """Make the parser fail. Raises TooMuchSent, which the parser wraps; `send_400_response` is called then."""
+        self._excess = reason
+        raise TooMuchSent(reason)
+
     def _count(self, count: int) -> None:
         self._head_bytes += count
         if self._head_bytes > HEAD_BYTES_MAX:
-            raise TooMuchSent
+            self._stop(LONG_HEAD)
 
     def on_headers_complete(self) -> None:
         """Begin the answer."""
@@ -335,7 +383,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._connections.pace.queue(partial(self._begin, cycle, app))
 
     def _begin(self, cycle: RequestResponseCycle, app: Any) -> None:
-        if not self.transport.is_closing():
+        if not self._has_ended:
             super()._start_asgi_task(cycle, app)
 
     def on_body(self, body: bytes) -> None:
@@ -343,7 +391,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.cycle.response_complete:
             self._dropped_bytes += len(body)
             if self._dropped_bytes > DROPPED_BYTES_MAX:
-                raise TooMuchSent
+                self._stop("The body continues after its answer.")
         super().on_body(body)
 
     def on_response_complete(self) -> None:
