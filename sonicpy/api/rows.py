@@ -22,7 +22,7 @@ from sonicpy.text_names import texts_of
 from sonicpy.values import plain_values
 from sonicpy.vectors import bits_of
 
-__all__ = ["OBJECT_COLUMNS", "TEXT_COLUMN", "OnProgress", "PushReport", "Refused", "Row", "Shape", "read_rows"]
+__all__ = ["OBJECT_COLUMNS", "TEXT_COLUMN", "OnProgress", "PushReport", "Refused", "Row", "Shape", "read_rows", "report_of"]
 
 REFUSED_MAX = 10_000
 """The most refused rows that a report lists one by one."""
@@ -92,6 +92,15 @@ class PushReport:
     def __str__(self) -> str:
         first = f"; the first: row {self.refused[0].row}, {self.refused[0].reason}" if self.refused else ""
         return f"{self.indexed} rows indexed, {self.refused_count} refused{first}"
+
+
+def report_of(given: Any) -> PushReport:
+    """Return a given report, or a new one instead of None. Raises InvalidArgument if it is anything else."""
+    if given is None:
+        return PushReport()
+    if not isinstance(given, PushReport):
+        raise InvalidArgument(f"report is {shown(given)}; allowed are None and a PushReport")
+    return given
 
 
 def read_rows(rows: Any, shape: Shape) -> Iterator[Row | Refused]:

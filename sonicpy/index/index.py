@@ -204,7 +204,7 @@ class Index(Answers, Listing, Mirroring, Changing, TextDigests):
             InvalidArgument: an argument is not valid, `rows` is not of these types, or a table lacks a column.
             StoreError: rows could not be stored; a note gives the number of stored rows.
         """
-        from sonicpy.api.rows import PushReport, Shape, read_rows  # noqa: PLC0415  loaded when it is needed
+        from sonicpy.api.rows import Shape, read_rows, report_of  # noqa: PLC0415  loaded when it is needed
         from sonicpy.index.ingest.held_parts import holds_row  # noqa: PLC0415  loaded when it is needed
         from sonicpy.index.ingest.row_digests import changed_rows  # noqa: PLC0415  loaded when it is needed
 
@@ -221,7 +221,7 @@ class Index(Answers, Listing, Mirroring, Changing, TextDigests):
         if upsert:
             self._check_upsert()
         call_of("progress", progress)
-        report = PushReport() if report is None else report
+        report = report_of(report)
         engine, changed = self._engine, None
         if upsert:
             changed = partial(changed_rows, have_digests=engine.have_digests, holds_row=partial(holds_row, engine))

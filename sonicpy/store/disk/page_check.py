@@ -206,7 +206,8 @@ class _PageCheck:
             counted: as in `_check_page`.
         """
         number = NUMBER.unpack_from(node)[0] if len(node) >= NUMBER.size else NO_PAGE
-        pages = (PAGE_HEADER.size + size + self._page_bytes - 1) // self._page_bytes
+        least = (PAGE_HEADER.size + size + self._page_bytes - 1) // self._page_bytes
+        pages = max(least, self._overflow_pages(number))
         if not self._use(tree.name, number, pages):
             return b""
         content = os.pread(self._descriptor, pages * self._page_bytes, number * self._page_bytes)
@@ -216,6 +217,17 @@ class _PageCheck:
             return b""
         counted[2] += pages
         return content[PAGE_HEADER.size :]
+
+    def _overflow_pages(self, number: int) -> int:
+        """Return the number of pages that the head of an overflow page names; 0: it is the head of no such page.
+
+        A value that is replaced by a shorter one in the commit that wrote it keeps its pages.
+        """
+        if not META_PAGES <= number < self._pages:
+            return 0
+        content = os.pread(self._descriptor, PAGE_HEADER.size, number * self._page_bytes)
+        held, _, flags, low, high = PAGE_HEADER.unpack_from(content)
+        return low | high << 16 if held == number and flags & KIND == OVERFLOW_PAGE else 0
 
     def _use(self, name: str, first: int, pages: int) -> bool:
         """Note that pages are in use; return whether they are valid and readable.
