@@ -3,6 +3,7 @@
 Every check returns the value in its internal form, or raises InvalidArgument. Names are checked in sonicpy.ids.
 """
 
+import operator
 import os
 from collections.abc import Sequence
 from typing import Any, SupportsIndex
@@ -101,6 +102,13 @@ def language_of(lang: Any) -> str | None:
         told = plain_str(lang) if isinstance(lang, str) else shown(lang)
         raise InvalidArgument(f"lang is {shown(lang)}; allowed are {LANGUAGES}", "invalid_meta_value", f"LANG[{told}]")
     return code
+
+
+def whole_number(argument: str, value: Any) -> int:
+    """Return a value as a whole number. Raises TypeError, which names `argument`, if it is none."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{argument} is a whole number, not {type(value).__name__}")
+    return operator.index(value)
 
 
 def switch_of(argument: str, value: Any) -> bool:

@@ -15,7 +15,6 @@ Each change is one commit. `batch()` makes many changes one commit, which is sev
 ...         table.set(b"key %d" % number, b"value")
 """
 
-import operator
 import os
 import shutil
 from collections.abc import Callable
@@ -29,6 +28,7 @@ from typing import Final, NoReturn, Self
 from sonicpy._native.held import Opened, insist, keep_for_ever
 from sonicpy._native.readers import Reading
 from sonicpy._native.turn import Turn
+from sonicpy.arguments import path_of, whole_number
 from sonicpy.errors import IndexClosed, InvalidArgument, ReadOnly, StoreError, StoreFull, StoreLocked
 from sonicpy.ids import shown
 from sonicpy.store.care.backup import open_backup, write_backup
@@ -72,11 +72,10 @@ def open(  # noqa: A001 - the name that users expect, as in gzip.open
         StoreError: the folder cannot be opened as a table of keys and values.
         InvalidArgument: an argument is not valid.
     """
-    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str) or not os.fspath(path):
-        raise InvalidArgument(f"path is {shown(path)}; allowed is the path of a folder")
+    path = path_of("path", path)
     if not isinstance(size_max, int) or isinstance(size_max, bool) or not 0 < size_max <= BYTES_MAX:
         raise InvalidArgument(f"size_max is {shown(size_max)}; allowed is a number of bytes from 1 on")
-    if os.fspath(path) != MEMORY:
+    if path != MEMORY:
         return KeyValue(Path(path), sync=sync, read_only=read_only, size_max=size_max)
     if read_only:
         raise StoreError("a table in memory begins empty: open it without read_only")
@@ -217,15 +216,14 @@ class KeyValue:
             TypeError: `by` is no whole number; nothing changes.
             ValueError: the value is no counter, or the sum is outside 0 to 2**64 - 1; nothing changes.
         """
-        if isinstance(by, bool) or not hasattr(by, "__index__"):
-            raise TypeError(f"by is a whole number, not {type(by).__name__}")
+        by = whole_number("by", by)
         with self._changing() as transaction:
             held = transaction.get(VALUES, _checked(key))
             if held is None:
                 held = bytes(COUNTER_BYTES)
             if len(held) != COUNTER_BYTES:
                 raise ValueError(f"the value of {key!r} has {len(held)} bytes: a counter has {COUNTER_BYTES}")
-            total = int.from_bytes(held) + operator.index(by)
+            total = int.from_bytes(held) + by
             if not 0 <= total <= COUNTER_MAX:
                 raise ValueError(f"the counter {key!r} would be {total}: it holds 0 to 2**64 - 1")
             transaction.put(VALUES, key, total.to_bytes(COUNTER_BYTES))
@@ -233,7 +231,7 @@ class KeyValue:
 
     def decr(self, key: bytes, by: int = 1) -> int:
         """Subtract `by` from a counter and return its new value. Raises the errors of `incr`."""
-        return self.incr(key, -by)
+        return self.incr(key, -whole_number("by", by))
 
     def batch(self) -> AbstractContextManager[None]:
         """Return a context manager that makes the changes of its block one commit, or none if the block raises.
@@ -310,7 +308,7 @@ class KeyValue:
         Raises:
             StoreError: the backup cannot be written; an earlier one is kept.
         """
-        return write_backup(self._opened(), Path(folder))
+        return write_backup(self._opened(), Path(path_of("folder", folder)))
 
     def restore(self, folder: str | os.PathLike[str]) -> int:
         """Replace all keys and values by those of a backup, in one commit; return their number.
@@ -319,7 +317,7 @@ class KeyValue:
             StoreError: there is no backup of keys and values in the folder; nothing changes.
             StoreDamaged: the backup is damaged; nothing changes.
         """
-        with open_backup(Path(folder), TABLES) as source, source.reading() as held:
+        with open_backup(Path(path_of("folder", folder)), TABLES) as source, source.reading() as held:
             if held.get(KEYVALUE, FORMAT_KEY) != FORMAT:
                 raise StoreError(f"the backup in {os.fspath(folder)} holds no table of keys and values")
             with self._changing() as target:

@@ -402,6 +402,12 @@ def test_wrong_arguments_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         for by in (1.5, "1", None, True):
             with pytest.raises(TypeError, match="by is a whole number, not"):
                 table.incr(b"n", by)  # type: ignore[arg-type]
+            with pytest.raises(TypeError, match="by is a whole number, not"):
+                table.decr(b"n", by)  # type: ignore[arg-type]
+        for folder in (1.5, b"x", "\0", "\ud800", ""):
+            for call in (table.backup, table.restore):
+                with pytest.raises(InvalidArgument, match="folder is "):
+                    call(folder)  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="belongs to its process"):
             pickle.dumps(table)
     with keyvalue.open(tmp_path / "s", size_max=1 << 20) as small, pytest.raises(StoreFull, match="size_max"):

@@ -22,7 +22,17 @@ from sonicpy.text_names import texts_of
 from sonicpy.values import plain_values
 from sonicpy.vectors import bits_of
 
-__all__ = ["OBJECT_COLUMNS", "TEXT_COLUMN", "OnProgress", "PushReport", "Refused", "Row", "Shape", "read_rows", "report_of"]
+__all__ = [
+    "OBJECT_COLUMNS",
+    "TEXT_COLUMN",
+    "OnProgress",
+    "PushReport",
+    "Refused",
+    "Row",
+    "Shape",
+    "read_rows",
+    "report_of",
+]
 
 REFUSED_MAX = 10_000
 """The most refused rows that a report lists one by one."""

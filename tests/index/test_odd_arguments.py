@@ -74,7 +74,7 @@ REFUSED: dict[str, tuple[str, Callable[[Index], Any]]] = {
     "restored": ("folder is ", lambda index: index.restore("\ud800")),
     "limit": ("limit is True", lambda index: index.suggest(C, B, "shi", limit=True)),
     "progress": ("progress is 1;", lambda index: index.mirror([], collection=C, bucket=B, progress=odd(1))),
-    "report": ("report is of type list;", lambda index: index.push_many([("o2", "x")], collection=C, bucket=B, report=odd([]))),
+    "report": ("report is of type list;", lambda index: index.push_many([], collection=C, bucket=B, report=odd([]))),
     "objects": ("objects is None", lambda index: index.digests(C, B, odd(None))),
 }
 
