@@ -2,10 +2,14 @@
 
 A word of less than four letters has no corrections, except that two neighbours in a word of three letters may be
 swapped if no object holds the word.
+
+Corrections have falling shares. One with as many errors as the one before it, that keeps as many typed letters and has
+at least half as many holders as the first one with this share, has the same share.
 """
 
 from collections.abc import Iterator
-from itertools import chain, repeat
+
+SHARES = (0.8, 0.6, 0.5, 0.4)
 
 
 def expansions(
@@ -26,14 +30,29 @@ def expansions(
         taken.add(each)
         found += held[each]
         budget -= 1
-    shares = chain((0.8, 0.6, 0.5), repeat(0.4))
     if len(word) < 3:
         near = {}
     elif len(word) == 3:
         near = {} if word in held else {each: 1 for each in _swapped(word)}
     if found < wanted:
-        for each in [each for each in near if each in held and each not in taken][:budget]:
-            yield each, next(shares) / near[each], "correction", near[each]
+        share, first = 0.0, ""
+        for at, each in enumerate([each for each in near if each in held and each not in taken][:budget]):
+            is_as_likely = first and near[each] == near[first] and kept(word, each) == kept(word, first)
+            if not is_as_likely or 2 * held[each] < held[first]:
+                share, first = SHARES[min(at, 3)], each
+            yield each, share / near[each], "correction", near[each]
+
+
+def kept(typed: str, word: str) -> int:
+    """Return the length of the longest common subsequence of two words, one less if their first letters differ."""
+    if not typed or not word:
+        return 0
+    lengths = [0] * (len(word) + 1)
+    for letter in typed:
+        before = 0
+        for at, other in enumerate(word, 1):
+            before, lengths[at] = lengths[at], before + 1 if letter == other else max(lengths[at], lengths[at - 1])
+    return lengths[-1] - (typed[0] != word[0])
 
 
 def _swapped(word: str) -> list[str]:

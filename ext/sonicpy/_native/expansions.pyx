@@ -3,6 +3,7 @@ a budget."""
 
 from libc.stdint cimport INT64_MAX, int64_t, uint64_t
 
+from sonicpy._native.nearest cimport kept_letters
 from sonicpy._native.plan cimport Clause, Slot, put_expansions
 from sonicpy._native.term_rows cimport TermInfo
 from sonicpy._native.utf8 cimport letters_in
@@ -24,7 +25,7 @@ two neighbours swapped."""
 cdef double COMPLETED_SHARE = 0.9  # of the typed word's weight: that of a completion, by the letters that it shares
 cdef double[4] SHARES = [0.8, 0.6, 0.5, 0.4]
 # The share of the typed word's weight that the likeliest correction has, the next ones, and all others; with two edits,
-# half of it.
+# half of it. One that keeps as many letters as the one before and has at least half as many holders has the same share.
 
 
 def edits_allowed(Py_ssize_t length) -> int:
@@ -83,8 +84,9 @@ def corrections(statistics, bytes term not None, Py_ssize_t budget, taken) -> li
 
 cdef list corrections_of(statistics, bytes term, Py_ssize_t budget, taken):
     cdef list found = [], near, nearest
-    cdef Py_ssize_t at
-    cdef int edits
+    cdef Py_ssize_t at, place = 0
+    cdef int edits, kept, before_edits = 0, before_kept = 0
+    cdef uint64_t before_holders = 0
     cdef bytes word
     cdef TermInfo row
     if budget <= 0:
@@ -93,9 +95,13 @@ cdef list corrections_of(statistics, bytes term, Py_ssize_t budget, taken):
     if not near:
         return found
     nearest = statistics.nearest(term, near, budget, taken)
-    for at in range(min(len(nearest), budget)):
+    budget = min(len(nearest), budget)
+    for at in range(budget):
         word, row, edits = nearest[at]
-        found.append((word, row, SHARES[min(at, 3)] / edits, "correction", edits))
+        kept = kept_letters(term, word) if budget > 1 else 0
+        if edits != before_edits or kept != before_kept or 2 * row._word.df < before_holders:
+            place, before_edits, before_kept, before_holders = at, edits, kept, row._word.df
+        found.append((word, row, SHARES[min(place, 3)] / edits, "correction", edits))
     return found
 
 

@@ -198,13 +198,32 @@ cdef void compare_with(
 ) noexcept:
     """Compare a word with the typed one, whose characters are `letters`: set its `unlikeness` and `dissimilarity`."""
     cdef const uint8_t *typed_bytes = typed
+    self.unlikeness = (
+        -letter_worth * letters_kept(self.word, self.size, letters, count)
+        - log(<double> max(self.holders, <uint64_t> 1))
+    )
+    self.dissimilarity = dissimilarity_of(typed_bytes, len(typed), self.word, self.size)
+
+
+cdef int kept_letters(bytes typed, bytes word) except? -2:
+    """Return how many letters of a typed word another one keeps in their order, one fewer if their first ones differ.
+    Raises ValueError if a word is empty, not UTF-8, or the typed one too long.
+    """
+    cdef uint32_t letters[PATTERN_MAX]
+    cdef int count = characters_of(typed, letters)
+    if not word or not is_utf8(word, len(word)):
+        raise ValueError(f"a word is UTF-8 and not empty, not {word!r}")
+    return letters_kept(word, len(word), letters, count)
+
+
+cdef int letters_kept(const uint8_t *word, Py_ssize_t size, const uint32_t *letters, int count) noexcept nogil:
     cdef uint32_t first, letter
     cdef uint64_t left = ~<uint64_t> 0, mask, matched
     cdef Py_ssize_t at = 0
     cdef int width, number
-    first = decode(self.word, 0, &width)
-    while at < self.size:  # the bits that `left` loses are the longest common subsequence (Hyyro 2004)
-        letter = decode(self.word, at, &width)
+    first = decode(word, 0, &width)
+    while at < size:  # the bits that `left` loses are the longest common subsequence (Hyyro 2004)
+        letter = decode(word, at, &width)
         at += width
         mask = 0
         for number in range(count):
@@ -212,11 +231,7 @@ cdef void compare_with(
         matched = left & mask
         left = (left + matched) | (left - matched)
     left = ~left & ((<uint64_t> 1 << count) - 1)
-    self.unlikeness = (
-        letter_worth * ((count > 0 and letters[0] != first) - <int> count_bits(left))
-        - log(<double> max(self.holders, <uint64_t> 1))
-    )
-    self.dissimilarity = dissimilarity_of(typed_bytes, len(typed), self.word, self.size)
+    return count_bits(left) - (count > 0 and letters[0] != first)
 
 
 cdef int dissimilarity_of(

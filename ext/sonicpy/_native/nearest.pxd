@@ -1,0 +1,1 @@
+cdef int kept_letters(bytes typed, bytes word) except? -2
