@@ -10,6 +10,7 @@ import sonicpy.server.jobs.committer as committer_module
 from sonicpy import Index
 from sonicpy.server.jobs.committer import (
     COMMIT_BYTES,
+    COMMIT_BYTES_SHARED,
     COMMIT_CHANGES,
     COMMIT_CHANGES_SHARED,
     FLUSH_ROWS_CHANGES,
@@ -27,7 +28,8 @@ Ask = Callable[[bytes, int], Awaitable[list[bytes]]]
 @pytest.fixture
 def no_timer(monkeypatch: pytest.MonkeyPatch) -> None:
     set_commit_after(monkeypatch, 60.0)
-    monkeypatch.setattr(committer_module, "COMMIT_BYTES", 1 << 30)
+    for name in ("COMMIT_BYTES", "COMMIT_BYTES_SHARED"):
+        monkeypatch.setattr(committer_module, name, 1 << 30)
 
 
 def run(
@@ -162,7 +164,10 @@ def test_few_changes_of_many_words_are_written_before_too(tmp_path: Path) -> Non
     run(tmp_path, talk)
 
 
-def test_few_changes_of_very_many_words_are_committed_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("is_shared", "most"), [(False, COMMIT_BYTES), (True, COMMIT_BYTES_SHARED)])
+def test_few_changes_of_very_many_words_are_committed_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_shared: bool, most: int
+) -> None:
     set_commit_after(monkeypatch, 60.0)
 
     def line(number: int) -> bytes:
@@ -172,10 +177,12 @@ def test_few_changes_of_very_many_words_are_committed_too(tmp_path: Path, monkey
     async def talk(index: Index, ingest: Ask, search: Ask) -> None:
         before, number, uncommitted = index.engine.store.log_position, 0, 0
         while index.engine.store.uncommitted == uncommitted:
-            assert index.engine.store.log_position - before < COMMIT_BYTES
+            assert index.engine.store.log_position - before < most
             assert await ingest(line(number), 1) == [b"OK\r\n"]
             number, uncommitted = number + 1, uncommitted + 1
-        assert number > 2
+            if is_shared:
+                assert await search(b"PING\n", 1) == [b"PONG\r\n"]
+        assert index.engine.store.log_position - before >= most
         assert index.engine.store.uncommitted == 0
 
     run(tmp_path, talk)

@@ -22,12 +22,16 @@ COMMIT_CHANGES = 4096
 """The number of changes after which a commit is due, if COMMIT_BYTES are not reached before. Larger commits cost less
 per change and replace fewer pages, which LMDB can use again only after the next sync.
 """
-COMMIT_BYTES = 1 << 17
-"""The number of bytes in the log after which a commit is due: some 12,000 words, which take about 20 ms to write."""
+COMMIT_BYTES = 1 << 19
+"""The number of bytes in the log after which a commit is due: some 50,000 words, which take about 50 ms to write. Where
+texts draw on many words alike, a commit of any size writes most pages.
+"""
 COMMIT_CHANGES_SHARED = 256
 """Replaces COMMIT_CHANGES while connections that change nothing take turns, because these wait for the commit. For
 connections that change something, fewer commits cost less.
 """
+COMMIT_BYTES_SHARED = 1 << 17
+"""Replaces COMMIT_BYTES while connections that change nothing take turns."""
 FLUSH_ROWS_CHANGES = 64
 """While connections that change nothing take turns, term rows are written every FLUSH_ROWS_CHANGES changes, so that
 these connections wait for fewer rows at a time. Writing rows in every turn would cost more than shorter waits are
@@ -171,10 +175,10 @@ class Committer(Sealer):
     def _commit_or_wait(self) -> None:
         """Commit if there are many changes; else write some of their rows, and schedule the commit."""
         store = self._engine.store
-        if (
-            store.uncommitted >= (COMMIT_CHANGES_SHARED if self._is_read else self.commit_changes)
-            or store.uncommitted_bytes >= COMMIT_BYTES
-        ):
+        changes, size = self.commit_changes, COMMIT_BYTES
+        if self._is_read:
+            changes, size = COMMIT_CHANGES_SHARED, COMMIT_BYTES_SHARED
+        if store.uncommitted >= changes or store.uncommitted_bytes >= size:
             self.commit()
             return
         if self._is_read and self._has_many_rows():
