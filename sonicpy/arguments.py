@@ -105,7 +105,7 @@ def language_of(lang: Any) -> str | None:
 
 
 def whole_number(argument: str, value: Any) -> int:
-    """Return a value as a whole number. Raises TypeError, which names `argument`, if it is none."""
+    """Return a value as a whole number. Raises TypeError, which names `argument`, for anything else."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{argument} is a whole number, not {type(value).__name__}")
     return operator.index(value)

@@ -103,6 +103,11 @@ class RecoveringStore(StoreReader):
         return self._log.position - self._committed_position
 
     @property
+    def created_words(self) -> int:
+        """The number of rows of words that changes have created since the store was opened."""
+        return self._write_cache.terms.created
+
+    @property
     def is_read_elsewhere(self) -> bool:
         """Whether another process reads the store."""
         return self._environment.is_read_elsewhere

@@ -101,7 +101,8 @@ def check(cluster: DevCluster, load: Load, folder: Path) -> None:
     settle(cluster)
     cluster.stop()
     assert [answer for writer in load.writers for answer in writer.unexpected] == []
-    assert judge(load, [cluster.folder / name / "data" for name in cluster.nodes], folder) == []
+    faults = judge(load, [cluster.folder / name / "data" for name in cluster.nodes], folder)
+    assert not faults, faults[:20]
 
 
 async def make_again(cluster: DevCluster, number: int) -> None:

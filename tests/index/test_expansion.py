@@ -392,13 +392,16 @@ def is_swapped(word: str, known: str) -> bool:
 
 
 def is_spaced_otherwise(typed: list[str], corpus: list[list[str]]) -> bool:
-    """Return whether texts may hold a typed word in pieces, at the end of a word, or two typed words as one; other
-    tests cover these cases.
+    """Return whether texts may hold a typed word in pieces, of which the last may be unfinished, at the end of a word,
+    or two typed words as one; other tests cover these cases.
     """
     held = {word for text in corpus for word in text}
 
     def consists(word: str) -> bool:
-        return word in held or any(word[:cut] in held and consists(word[cut:]) for cut in range(1, len(word)))
+        return any(word[:cut] in held and ends_with(word[cut:]) for cut in range(1, len(word)))
+
+    def ends_with(piece: str) -> bool:
+        return any(known.startswith(piece) for known in held) or consists(piece)
 
     together = ("".join(pair) for pair in pairwise(typed))
     ends = any(known.endswith(word) for word in typed if word not in held for known in held)
@@ -409,6 +412,7 @@ def is_spaced_otherwise(typed: list[str], corpus: list[list[str]]) -> bool:
 @given(corpora, st.lists(words, min_size=1, max_size=3, unique=True), st.booleans())
 @example([["abab"], ["ababa", "baba"]], ["abab", "abba"], True)
 @example([["abc"], ["acb"]], ["abc"], False)
+@example([["cc", "aaa"]], ["ccaa"], False)
 def test_objects_stand_in_the_order_of_their_best_word(
     generous: Index, corpus: list[list[str]], typed: list[str], consolidated: bool
 ) -> None:

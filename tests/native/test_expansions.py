@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonicpy._native.expansions import EDITED_LETTERS_MIN, corrections, edits_allowed, expansions
+from sonicpy._native.expansions import EDITED_LETTERS_MIN, edits_allowed, expansions
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.varint import pack_varints
 from tests.reference.expansions import expansions as expected
@@ -91,12 +91,13 @@ def test_they_are_those_of_the_twin(
 @given(
     word=st.text("abé", min_size=4, max_size=6),
     near=st.dictionaries(WORD, st.tuples(st.integers(1, 4), st.integers(1, 2)), min_size=2, max_size=5),
+    found=st.integers(0, 1),
 )
-def test_corrections_have_the_shares_of_the_twin(word: str, near: dict[str, tuple[int, int]]) -> None:
+def test_corrections_have_the_shares_of_the_twin(word: str, near: dict[str, tuple[int, int]], found: int) -> None:
     near = {each: numbers for each, numbers in near.items() if not each.startswith(word)}
     held, edits = ({each: numbers[at] for each, numbers in near.items()} for at in (0, 1))
-    got = corrections(Words(held, edits), word.encode(), 5, set())
-    wanted = expected(word, held, edits, 0, 1, 5, [])
+    got = expansions(Words(held, edits), word.encode(), found, 2, 5)
+    wanted = expected(word, held, edits, found, 2, 5, [])
     assert [(each.decode(), share) for each, _, share, _, _ in got] == [(each, share) for each, share, _, _ in wanted]
 
 
@@ -109,8 +110,9 @@ def test_corrections_have_the_shares_of_the_twin(word: str, near: dict[str, tupl
     ],
 )
 def test_corrections_that_are_about_as_likely_have_one_share(held: dict[str, int], shares: list[float]) -> None:
-    found = corrections(Words(held, dict.fromkeys(held, 1)), b"parcer", 5, set())
-    assert [share for _, _, share, _, _ in found] == shares
+    words = Words(held, dict.fromkeys(held, 1))
+    assert [share for _, _, share, _, _ in expansions(words, b"parcer", 0, 2, 5)] == shares
+    assert [share for _, _, share, _, _ in expansions(words, b"parcer", 1, 2, 5)] == [0.8, 0.6, 0.5]
 
 
 @pytest.mark.parametrize(("letters", "edits"), [(0, 0), (3, 0), (4, 1), (6, 1), (7, 2), (9, 2), (10, 3), (40, 3)])

@@ -3,8 +3,8 @@
 A word of less than four letters has no corrections, except that two neighbours in a word of three letters may be
 swapped if no object holds the word.
 
-Corrections have falling shares. One with as many errors as the one before it, that keeps as many typed letters and has
-at least half as many holders as the first one with this share, has the same share.
+Corrections have falling shares. If no object holds the word, one with as many errors as the one before it, that keeps
+as many typed letters and has at least half as many holders as the first one with this share, has the same share.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def expansions(
     """
     if found >= wanted or budget == 0:
         return
-    taken = {word, *family}
+    taken, is_unknown = {word, *family}, not found
     begun = sorted((each for each in held if each.startswith(word)), key=lambda each: (-held[each], each))
     for each in [each for each in begun if each not in taken][:budget]:
         yield each, 0.9 * len(word) / len(each), "completion", 0
@@ -37,7 +37,7 @@ def expansions(
     if found < wanted:
         share, first = 0.0, ""
         for at, each in enumerate([each for each in near if each in held and each not in taken][:budget]):
-            is_as_likely = first and near[each] == near[first] and kept(word, each) == kept(word, first)
+            is_as_likely = is_unknown and first and near[each] == near[first] and kept(word, each) == kept(word, first)
             if not is_as_likely or 2 * held[each] < held[first]:
                 share, first = SHARES[min(at, 3)], each
             yield each, share / near[each], "correction", near[each]

@@ -10,7 +10,7 @@ import sonicpy.server.jobs.committer as committer_module
 from sonicpy import Index
 from sonicpy.server.jobs.committer import (
     COMMIT_BYTES,
-    COMMIT_BYTES_SHARED,
+    COMMIT_BYTES_KNOWN,
     COMMIT_CHANGES,
     COMMIT_CHANGES_SHARED,
     FLUSH_ROWS_CHANGES,
@@ -28,7 +28,7 @@ Ask = Callable[[bytes, int], Awaitable[list[bytes]]]
 @pytest.fixture
 def no_timer(monkeypatch: pytest.MonkeyPatch) -> None:
     set_commit_after(monkeypatch, 60.0)
-    for name in ("COMMIT_BYTES", "COMMIT_BYTES_SHARED"):
+    for name in ("COMMIT_BYTES", "COMMIT_BYTES_KNOWN"):
         monkeypatch.setattr(committer_module, name, 1 << 30)
 
 
@@ -164,26 +164,33 @@ def test_few_changes_of_many_words_are_written_before_too(tmp_path: Path) -> Non
     run(tmp_path, talk)
 
 
-@pytest.mark.parametrize(("is_shared", "most"), [(False, COMMIT_BYTES), (True, COMMIT_BYTES_SHARED)])
+@pytest.mark.parametrize(
+    ("are_known", "is_shared", "most"),
+    [(False, False, COMMIT_BYTES), (True, False, COMMIT_BYTES_KNOWN), (True, True, COMMIT_BYTES)],
+)
 def test_few_changes_of_very_many_words_are_committed_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_shared: bool, most: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, are_known: bool, is_shared: bool, most: int
 ) -> None:
     set_commit_after(monkeypatch, 60.0)
 
     def line(number: int) -> bytes:
-        words = " ".join(f"unheard{number}word{place}" for place in range(800))
+        words = " ".join(f"unheard{0 if are_known else number}word{place}" for place in range(800))
         return f'PUSH c b o{number} "{words}" LANG(none)\n'.encode()
 
     async def talk(index: Index, ingest: Ask, search: Ask) -> None:
-        before, number, uncommitted = index.engine.store.log_position, 0, 0
-        while index.engine.store.uncommitted == uncommitted:
-            assert index.engine.store.log_position - before < most
-            assert await ingest(line(number), 1) == [b"OK\r\n"]
-            number, uncommitted = number + 1, uncommitted + 1
+        store = index.engine.store
+        assert await ingest(line(0), 1) == [b"OK\r\n"]
+        index.commit()
+        before, number = store.log_position, 0
+        while store.uncommitted == number:
+            assert store.log_position - before < most
+            assert await ingest(line(number + 1), 1) == [b"OK\r\n"]
+            number += 1
             if is_shared:
                 assert await search(b"PING\n", 1) == [b"PONG\r\n"]
-        assert index.engine.store.log_position - before >= most
-        assert index.engine.store.uncommitted == 0
+        assert store.uncommitted == 0
+        assert number > 2
+        assert store.log_position - before >= most
 
     run(tmp_path, talk)
 

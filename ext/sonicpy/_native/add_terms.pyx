@@ -168,6 +168,7 @@ cdef class AddTerms(ObjectChange):
         edit.entry = self._cache.insert(key)
         edit.entry.word = Word(self._next_term, 0, 0, 0)
         self._cache.number(edit.entry)
+        self._cache.created += 1
         edit.is_new = True
         self._next_term += 1
         return 0

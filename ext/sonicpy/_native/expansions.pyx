@@ -25,7 +25,8 @@ two neighbours swapped."""
 cdef double COMPLETED_SHARE = 0.9  # of the typed word's weight: that of a completion, by the letters that it shares
 cdef double[4] SHARES = [0.8, 0.6, 0.5, 0.4]
 # The share of the typed word's weight that the likeliest correction has, the next ones, and all others; with two edits,
-# half of it. One that keeps as many letters as the one before and has at least half as many holders has the same share.
+# half of it. If no object holds the typed word, a correction that keeps as many letters as the one before and has at
+# least half as many holders has the same share.
 
 
 def edits_allowed(Py_ssize_t length) -> int:
@@ -79,10 +80,10 @@ def corrections(statistics, bytes term not None, Py_ssize_t budget, taken) -> li
     Args:
         statistics: see `Statistics`.
     """
-    return corrections_of(statistics, term, budget, taken)
+    return corrections_of(statistics, term, budget, taken, False)
 
 
-cdef list corrections_of(statistics, bytes term, Py_ssize_t budget, taken):
+cdef list corrections_of(statistics, bytes term, Py_ssize_t budget, taken, bint is_unknown):
     cdef list found = [], near, nearest
     cdef Py_ssize_t at, place = 0
     cdef int edits, kept, before_edits = 0, before_kept = 0
@@ -98,8 +99,8 @@ cdef list corrections_of(statistics, bytes term, Py_ssize_t budget, taken):
     budget = min(len(nearest), budget)
     for at in range(budget):
         word, row, edits = nearest[at]
-        kept = kept_letters(term, word) if budget > 1 else 0
-        if edits != before_edits or kept != before_kept or 2 * row._word.df < before_holders:
+        kept = kept_letters(term, word) if is_unknown and budget > 1 else 0
+        if not is_unknown or edits != before_edits or kept != before_kept or 2 * row._word.df < before_holders:
             place, before_edits, before_kept, before_holders = at, edits, kept, row._word.df
         found.append((word, row, SHARES[min(place, 3)] / edits, "correction", edits))
     return found
@@ -108,6 +109,7 @@ cdef list corrections_of(statistics, bytes term, Py_ssize_t budget, taken):
 cdef list expansions_of(statistics, bytes term, uint64_t found, wanted, Py_ssize_t budget, tuple family):
     cdef int64_t enough = min(wanted, INT64_MAX)
     cdef list expanded = [], likely, others = []
+    cdef bint is_unknown = found == 0
     cdef set taken
     cdef double length
     cdef bytes word
@@ -127,7 +129,7 @@ cdef list expansions_of(statistics, bytes term, uint64_t found, wanted, Py_ssize
             taken.add(word)
             found += row._word.df
     if <int64_t> found < enough:
-        expanded += corrections_of(statistics, term, budget - len(expanded), taken)
+        expanded += corrections_of(statistics, term, budget - len(expanded), taken, is_unknown)
     return expanded
 
 

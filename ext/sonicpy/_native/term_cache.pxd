@@ -16,6 +16,7 @@ cdef class TermCache:
     cdef Entry **_noted
     cdef Py_ssize_t _noted_count
     cdef readonly uint64_t lost_notes
+    cdef readonly uint64_t created
     cdef uint64_t _generation
     cdef Py_ssize_t _uses  # of rows, since unused ones were dropped
     cdef bint _has_vanished  # an entry may have lost its last object since `rows`

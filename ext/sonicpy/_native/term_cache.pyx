@@ -36,6 +36,7 @@ cdef class TermCache:
 
     Attributes:
         lost_notes: a number that grows whenever `take_noted` may lack a changed word.
+        created: the number of words that were created.
     """
     def __cinit__(self):
         self._mask = 1023

@@ -22,16 +22,18 @@ COMMIT_CHANGES = 4096
 """The number of changes after which a commit is due, if COMMIT_BYTES are not reached before. Larger commits cost less
 per change and replace fewer pages, which LMDB can use again only after the next sync.
 """
-COMMIT_BYTES = 1 << 19
-"""The number of bytes in the log after which a commit is due: some 50,000 words, which take about 50 ms to write. Where
-texts draw on many words alike, a commit of any size writes most pages.
-"""
+COMMIT_BYTES = 1 << 17
+"""The number of bytes in the log after which a commit is due: some 12,000 words, which take about 20 ms to write."""
 COMMIT_CHANGES_SHARED = 256
 """Replaces COMMIT_CHANGES while connections that change nothing take turns, because these wait for the commit. For
 connections that change something, fewer commits cost less.
 """
-COMMIT_BYTES_SHARED = 1 << 17
-"""Replaces COMMIT_BYTES while connections that change nothing take turns."""
+COMMIT_BYTES_KNOWN = 1 << 19
+"""Replaces COMMIT_BYTES while no connection that changes nothing takes turns, and few words are new: texts that draw on
+many known words alike change most pages, whatever their number, so a larger commit costs less per change."""
+NEW_WORDS_FEW = 1_000
+"""The most new words since the last commit for COMMIT_BYTES_KNOWN: the rows of new words take four times as long in a
+commit of four times the size."""
 FLUSH_ROWS_CHANGES = 64
 """While connections that change nothing take turns, term rows are written every FLUSH_ROWS_CHANGES changes, so that
 these connections wait for fewer rows at a time. Writing rows in every turn would cost more than shorter waits are
@@ -94,6 +96,7 @@ class Committer(Sealer):
         self._is_read = False  # whether one of these changed nothing
         self._flushed_changes = 0  # of the changes since the last commit, those whose term rows are written
         self._flushed_position = engine.store.log_position  # the end of the log when term rows were written last
+        self._created_words = engine.store.created_words  # at the last commit
         self._unacknowledged: list[tuple[Writer, list[bytes], list[int]]] = []  # turns of this pass of the loop
         self._told = ""  # the error of the last commit
         self._lone_turns = 0  # passes with one of them, without a break
@@ -175,10 +178,8 @@ class Committer(Sealer):
     def _commit_or_wait(self) -> None:
         """Commit if there are many changes; else write some of their rows, and schedule the commit."""
         store = self._engine.store
-        changes, size = self.commit_changes, COMMIT_BYTES
-        if self._is_read:
-            changes, size = COMMIT_CHANGES_SHARED, COMMIT_BYTES_SHARED
-        if store.uncommitted >= changes or store.uncommitted_bytes >= size:
+        changes = COMMIT_CHANGES_SHARED if self._is_read else self.commit_changes
+        if store.uncommitted >= changes or store.uncommitted_bytes >= self._most_bytes():
             self.commit()
             return
         if self._is_read and self._has_many_rows():
@@ -186,6 +187,11 @@ class Committer(Sealer):
         if self._commit_timer is None:
             self._due_s = self._loop.time() + self._commit_after_s
             self._look_again()
+
+    def _most_bytes(self) -> int:
+        """Return the number of bytes in the log after which a commit is due."""
+        are_known = not self._is_read and self._engine.store.created_words - self._created_words <= NEW_WORDS_FEW
+        return COMMIT_BYTES_KNOWN if are_known else COMMIT_BYTES
 
     def _look_again(self) -> None:
         wait_s = min(self._commit_after_s / LOOKS, self._due_s - self._loop.time())
@@ -221,6 +227,7 @@ class Committer(Sealer):
         self._last_writer = None
         self._is_shared = self._is_read = False
         self._flushed_changes = 0
+        self._created_words = self._engine.store.created_words
         try:
             self._engine.commit()
             self._flushed_position = self._engine.store.log_position
