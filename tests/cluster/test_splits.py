@@ -86,7 +86,9 @@ def test_a_node_in_silence(cluster: SplitCluster, tmp_path: Path, state: str, fo
         load.wait_for(100)
         for gate in cluster.gates_of("n1"):
             gate.set(state)
-        time.sleep(18)  # longer than a client waits for an OK
+        time.sleep(
+            22
+        )  # longer than a client waits for an OK, and a broker for an answer (20 s), which has no more to come
         for gate in cluster.gates_of("n1"):
             gate.heal(forgets=forgets)
         load.wait_for(200)
