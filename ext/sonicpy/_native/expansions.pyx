@@ -74,13 +74,16 @@ cdef list swaps_of(bytes word):
     return sorted([each.encode() for each in {second + first + third, first + third + second} if each != text])
 
 
-def corrections(statistics, bytes term not None, Py_ssize_t budget, taken) -> list:
+def corrections(
+    statistics, bytes term not None, Py_ssize_t budget, taken, *, bint is_unknown=False
+) -> list:
     """Return at most `budget` corrections of `term`, best first, without words in `taken`, in the form of `expansions`.
 
     Args:
         statistics: see `Statistics`.
+        is_unknown: no object holds the term; see SHARES.
     """
-    return corrections_of(statistics, term, budget, taken, False)
+    return corrections_of(statistics, term, budget, taken, is_unknown)
 
 
 cdef list corrections_of(statistics, bytes term, Py_ssize_t budget, taken, bint is_unknown):

@@ -86,7 +86,7 @@ def add_corrections(
     most = edits_of_beginning(len(word.decode()))
     if clause.holders:  # a word that is held has seldom two errors, and looking for them takes long
         most = min(most, 1)
-    whole = corrections(statistics, word, search.query_alternates_try, taken)
+    whole = corrections(statistics, word, search.query_alternates_try, taken, is_unknown=not clause.holders)
     add_expansions(clause, whole, statistics.objects)
     weight = min([clause.weight, *[idf(statistics.objects, row.df) for _, row, _, _, _ in whole]])
     taken.update(each for slot in clause.slots for each in slot.words)
