@@ -172,6 +172,8 @@ def test_few_changes_of_very_many_words_are_committed_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, are_known: bool, is_shared: bool, most: int
 ) -> None:
     set_commit_after(monkeypatch, 60.0)
+    with Index(tmp_path) as index:
+        index.push("c", "b", "known", " ".join(f"unheard0word{place}" for place in range(800)), "none")
 
     def line(number: int) -> bytes:
         words = " ".join(f"unheard{0 if are_known else number}word{place}" for place in range(800))
@@ -179,8 +181,6 @@ def test_few_changes_of_very_many_words_are_committed_too(
 
     async def talk(index: Index, ingest: Ask, search: Ask) -> None:
         store = index.engine.store
-        assert await ingest(line(0), 1) == [b"OK\r\n"]
-        index.commit()
         before, number = store.log_position, 0
         while store.uncommitted == number:
             assert store.log_position - before < most

@@ -31,9 +31,9 @@ connections that change something, fewer commits cost less.
 COMMIT_BYTES_KNOWN = 1 << 19
 """Replaces COMMIT_BYTES while no connection that changes nothing takes turns, and few words are new: texts that draw on
 many known words alike change most pages, whatever their number, so a larger commit costs less per change."""
-NEW_WORDS_FEW = 1_000
+NEW_WORDS_FEW = 64
 """The most new words since the last commit for COMMIT_BYTES_KNOWN: the rows of new words take four times as long in a
-commit of four times the size."""
+commit of four times the size. COMMIT_BYTES of chat have more."""
 FLUSH_ROWS_CHANGES = 64
 """While connections that change nothing take turns, term rows are written every FLUSH_ROWS_CHANGES changes, so that
 these connections wait for fewer rows at a time. Writing rows in every turn would cost more than shorter waits are
