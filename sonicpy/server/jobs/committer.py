@@ -178,8 +178,10 @@ class Committer(Sealer):
     def _commit_or_wait(self) -> None:
         """Commit if there are many changes; else write some of their rows, and schedule the commit."""
         store = self._engine.store
-        changes = COMMIT_CHANGES_SHARED if self._is_read else self.commit_changes
-        if store.uncommitted >= changes or store.uncommitted_bytes >= self._most_bytes():
+        if (
+            store.uncommitted >= (COMMIT_CHANGES_SHARED if self._is_read else self.commit_changes)
+            or store.uncommitted_bytes >= COMMIT_BYTES
+        ) and not self._may_grow():
             self.commit()
             return
         if self._is_read and self._has_many_rows():
@@ -188,10 +190,12 @@ class Committer(Sealer):
             self._due_s = self._loop.time() + self._commit_after_s
             self._look_again()
 
-    def _most_bytes(self) -> int:
-        """Return the number of bytes in the log after which a commit is due."""
-        are_known = not self._is_read and self._engine.store.created_words - self._created_words <= NEW_WORDS_FEW
-        return COMMIT_BYTES_KNOWN if are_known else COMMIT_BYTES
+    def _may_grow(self) -> bool:
+        """Return whether a commit of more than COMMIT_BYTES can wait for COMMIT_BYTES_KNOWN."""
+        store = self._engine.store
+        if self._is_read or store.uncommitted >= self.commit_changes or store.uncommitted_bytes >= COMMIT_BYTES_KNOWN:
+            return False
+        return store.created_words - self._created_words <= NEW_WORDS_FEW
 
     def _look_again(self) -> None:
         wait_s = min(self._commit_after_s / LOOKS, self._due_s - self._loop.time())
