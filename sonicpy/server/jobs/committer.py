@@ -178,10 +178,9 @@ class Committer(Sealer):
     def _commit_or_wait(self) -> None:
         """Commit if there are many changes; else write some of their rows, and schedule the commit."""
         store = self._engine.store
-        if (
-            store.uncommitted >= (COMMIT_CHANGES_SHARED if self._is_read else self.commit_changes)
-            or store.uncommitted_bytes >= COMMIT_BYTES
-        ) and not self._may_grow():
+        if store.uncommitted >= (COMMIT_CHANGES_SHARED if self._is_read else self.commit_changes) or (
+            store.uncommitted_bytes >= COMMIT_BYTES and not self._may_grow()
+        ):
             self.commit()
             return
         if self._is_read and self._has_many_rows():
@@ -193,9 +192,8 @@ class Committer(Sealer):
     def _may_grow(self) -> bool:
         """Return whether a commit of more than COMMIT_BYTES can wait for COMMIT_BYTES_KNOWN."""
         store = self._engine.store
-        if self._is_read or store.uncommitted >= self.commit_changes or store.uncommitted_bytes >= COMMIT_BYTES_KNOWN:
-            return False
-        return store.created_words - self._created_words <= NEW_WORDS_FEW
+        has_few_new = store.created_words - self._created_words <= NEW_WORDS_FEW
+        return not self._is_read and has_few_new and store.uncommitted_bytes < COMMIT_BYTES_KNOWN
 
     def _look_again(self) -> None:
         wait_s = min(self._commit_after_s / LOOKS, self._due_s - self._loop.time())

@@ -233,7 +233,6 @@ class LimitedProtocol(HttpToolsProtocol):
         self._stuck_since = math.inf
         self._served: RequestResponseCycle | None = None
         self._excess = ""
-        self._lingers = False
         self._linger_timer: asyncio.TimerHandle | None = None
 
     @property
@@ -292,7 +291,6 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._has_ended or len(self._connections.lingering) >= LINGERING_MAX:
             self.transport.close()
             return
-        self._lingers = True
         self._connections.lingering.add(self)
         self._linger_timer = asyncio.get_running_loop().call_later(LINGER_S, self.transport.abort)
         self.transport.resume_reading()
@@ -302,7 +300,7 @@ class LimitedProtocol(HttpToolsProtocol):
     @property
     def _has_ended(self) -> bool:
         """Whether no further request is handled."""
-        return self._lingers or self.transport.is_closing()
+        return self._linger_timer is not None or self.transport.is_closing()
 
     def _leave(self) -> None:
         """Stop the answer to the request under way, and drop the requests behind it."""
@@ -314,7 +312,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Handle a packet now, or in a later pass of the loop if this one has no room."""
-        if self._lingers:
+        if self._linger_timer is not None:
             return
         if self._connections.pace.take():
             self._handle(data)

@@ -207,16 +207,14 @@ class _PageCheck:
         """
         number = NUMBER.unpack_from(node)[0] if len(node) >= NUMBER.size else NO_PAGE
         least = (PAGE_HEADER.size + size + self._page_bytes - 1) // self._page_bytes
-        pages = max(least, self._overflow_pages(number))
-        if not self._use(tree.name, number, pages):
+        pages = self._overflow_pages(number)
+        if not self._use(tree.name, number, max(least, pages)):
             return b""
-        content = os.pread(self._descriptor, pages * self._page_bytes, number * self._page_bytes)
-        held, _, flags, low, high = PAGE_HEADER.unpack_from(content)
-        if held != number or flags & KIND != OVERFLOW_PAGE or low | high << 16 != pages:
+        if pages < least:
             self._found.append(f"page {number}, to which page {page} refers, is no long row of {tree.name}")
             return b""
         counted[2] += pages
-        return content[PAGE_HEADER.size :]
+        return os.pread(self._descriptor, size, number * self._page_bytes + PAGE_HEADER.size)
 
     def _overflow_pages(self, number: int) -> int:
         """Return the number of pages that the head of an overflow page names; 0: it is the head of no such page.
