@@ -1,5 +1,5 @@
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from sonicpy._native.plan import Clause, Plan
 from sonicpy._native.term_rows import TermInfo
@@ -12,6 +12,9 @@ HELD_PIECE_LETTERS_MIN: int
 _Matching = TypeVar("_Matching")
 
 def without_family(terms: Terms) -> int: ...
+class _Needed(Protocol):
+    def needed(self, terms: Terms, /) -> set[int]: ...
+
 def other_words(
     terms: Terms,
     matching: _Matching | None,
@@ -41,4 +44,5 @@ def add_misspelt(
     shares: tuple[float, ...],
 ) -> None: ...
 def require_held(clauses: list[Clause]) -> None: ...
+def set_match(clauses: list[Clause], terms: Terms, match: str, rarely: _Needed) -> None: ...
 def may_fill(plan: Plan, wanted: int, objects: int, together: float) -> bool: ...

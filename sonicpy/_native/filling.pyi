@@ -17,6 +17,7 @@ def carry_out(
     total: bool,
     mask: Mask | None,
     share: Callable[[], float] | None,
+    match: str = "auto",
 ) -> tuple[Plan, Any]: ...
 
 class Filling:

@@ -57,6 +57,9 @@ class _Rarely(Protocol):
     def numbers(self, statistics: Any, clauses: list[Clause], terms: Terms, /) -> None:
         """Complete the numbers at the end of a query to addresses, versions and long numbers."""
 
+    def needed(self, terms: Terms, /) -> set[int]:
+        """Return the numbers of the terms by which a text with runs without blanks decides whether an object holds it."""
+
     def corrections(self, statistics: Any, last: Clause, word: bytes, taken: set[bytes], search: Any, /) -> None:
         """Add corrections of the last word of a query, and words that begin with a correction."""
 
@@ -131,7 +134,6 @@ def plan_words(
     search: _Settings,
     fills: Callable[[Plan], bool] | None,
     rarely: _Rarely,
+    match: str = "auto",
     demanded: Callable[[list[Clause], Clause | None], list[Clause]] | None = None,
-    *,
-    any_first: bool = False,
 ) -> Plan: ...

@@ -9,7 +9,7 @@ from libc.stdint cimport uint8_t, uint64_t
 
 from sonicpy._native.bm25 cimport idf
 from sonicpy._native.characters cimport UNSPACED, properties_at
-from sonicpy._native.plan cimport R_BRINGS, R_REQUIRED, Clause, Plan, Slot, new_slot
+from sonicpy._native.plan cimport R_BRINGS, R_FORBIDDEN, R_REQUIRED, Clause, Plan, Slot, new_slot
 from sonicpy._native.term_rows cimport TermInfo
 from sonicpy._native.terms cimport F_PART, F_SPECIAL, F_STOP, Terms
 from sonicpy._native.top_k cimport COMPLETED, CORRECTED, EXACT
@@ -214,6 +214,40 @@ def require_held(list clauses not None) -> None:
     for clause in clauses:
         if clause.role & R_REQUIRED and not clause.holders:
             clause.role &= ~R_REQUIRED
+
+
+def set_match(list clauses not None, Terms terms not None, str match not None, rarely) -> None:
+    """Set whether objects have to hold the typed words that bring them.
+
+    Args:
+        match: "all": every word is required; "any": none is; "auto": the words that are required stay so.
+        rarely: see `Rarely` in planner.pyi; of a run without blanks, only the pairs of letters are required.
+    """
+    cdef const uint8_t *flags = <const uint8_t *> PyBytes_AS_STRING(terms.flags)
+    cdef Clause clause
+    cdef bint all_words = match == "all", has_parts = False
+    cdef Py_ssize_t number
+    cdef set needed = None
+    if match == "auto":
+        return
+    if all_words:
+        for number in range(PyBytes_GET_SIZE(terms.flags)):
+            has_parts |= flags[number] & F_PART != 0
+        if has_parts:
+            needed = rarely.needed(terms)
+    for clause in clauses:
+        if not is_typed(clause):
+            continue
+        if not all_words:
+            clause.role &= ~R_REQUIRED
+        elif clause.role & R_BRINGS and (needed is None or clause.term in needed):
+            clause.role |= R_REQUIRED
+
+
+cdef inline bint is_typed(Clause clause):
+    """Return whether a clause represents its own term, and does not only add to the scores of other words."""
+    cdef Slot first = clause.slots[0]
+    return not clause.role & R_FORBIDDEN and first.kind == EXACT and not (first.is_form or first.is_synonym)
 
 
 def may_fill(Plan plan not None, uint64_t wanted, uint64_t objects, double together) -> bool:

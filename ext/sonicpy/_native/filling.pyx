@@ -21,20 +21,21 @@ cdef double LOWEST_SHARE = 1e-9  # of the objects that pass a filter, for quotie
 
 def carry_out(
     lexicon, Terms terms not None, matching, search, rarely, make not None, uint64_t wanted, uint64_t window,
-    bint total, Mask mask, share,
+    bint total, Mask mask, share, str match="auto",
 ) -> tuple:  # fmt: skip
-    """Return the plan of a query without demands, see `plan_words`, and its part of the best `wanted` objects of a
-    bucket.
+    """Return the plan of a query without demands but MATCH, see `plan_words`, and its part of the best `wanted` objects
+    of a bucket.
 
     Args:
         make, window, mask, share: see `Filling`.
         total: whether all objects that answer are counted, too.
+        match: see `plan_words`.
     """
     cdef object reader = lexicon.reader
     cdef Filling filling = None
-    if not total:
+    if not total and match != "any":  # else completed words count as much
         filling = Filling(make, None, reader, wanted, window, mask, lexicon.objects, share)
-    cdef Plan plan = plan_words(lexicon, terms, matching, search, filling, rarely)
+    cdef Plan plan = plan_words(lexicon, terms, matching, search, filling, rarely, match)
     if filling is not None and filling.part is not None:
         return plan, filling.part
     return plan, make(*find_all(plan, reader, wanted, window, mask, total, None))

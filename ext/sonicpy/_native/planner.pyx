@@ -20,6 +20,7 @@ from sonicpy._native.clauses import (
     other_words,
     require_held,
     run_clauses,
+    set_match,
     whole_clauses,
 )
 from sonicpy._native.neighbours import words_together as made_together
@@ -355,7 +356,7 @@ cdef inline bint is_number(Terms terms, Py_ssize_t place):
 
 
 def plan_words(
-    statistics, Terms terms not None, matching, search, fills, rarely, demanded=None, *, bint any_first=False
+    statistics, Terms terms not None, matching, search, fills, rarely, str match="auto", demanded=None
 ) -> Plan:
     """Return the plan of a query, with weights by idf and frequencies.
 
@@ -368,9 +369,9 @@ def plan_words(
         search: the settings of searches.
         fills: a function that returns whether a plan without completions finds enough; None: completions are always
             added.
-        demanded: a function that returns the clauses with the demands of the query, given those without them and the
-            clause of the last word; None: the query has no demands.
-        any_first: True: objects that hold every term do not come first.
+        match: see `set_match`; if it is "any", objects that hold every term do not come first.
+        demanded: a function that returns the clauses with all demands of the query, given those without them and the
+            clause of the last word; None: the query has no demands but `match`.
     """
     cdef bint folds = matching is not None
     cdef list sources = statistics.word_sources()
@@ -418,9 +419,11 @@ def plan_words(
     clauses = clauses + begun
     require_held(clauses)
     let_stop_words_search(clauses)
-    if demanded is not None:
+    if demanded is None:
+        set_match(clauses, terms, match, rarely)
+    else:
         clauses = demanded(clauses, last)
-    return plan_of(clauses, average, size, full_first and not any_first, enough)
+    return plan_of(clauses, average, size, full_first and match != "any", enough)
 
 
 cdef Plan plan_of(list clauses, double average, double size, bint full_first, enough):

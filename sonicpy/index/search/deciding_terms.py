@@ -18,5 +18,11 @@ def deciding(terms: Terms) -> list[tuple[bytes, int]]:
     ]
 
 
+def needed(terms: Terms) -> set[int]:
+    """Return the numbers of the `deciding` terms of a text."""
+    words = {word for word, _ in deciding(terms)}
+    return {number for number, word in enumerate(terms.words) if word in words}
+
+
 def _is_inside(word: bytes, pairs: list[bytes]) -> bool:
     return any(word in pair for pair in pairs)

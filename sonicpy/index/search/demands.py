@@ -6,9 +6,12 @@ as in a plan. All values are plain data, because nodes of a cluster send them to
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sonicpy._native.terms import Terms
+
+if TYPE_CHECKING:
+    from sonicpy.config import SearchConfig
 
 Either = tuple[bool, tuple[tuple[int, ...], ...]]
 """(is_required, alternatives): whether an object has to hold one of the alternatives; and each alternative as the
@@ -27,6 +30,13 @@ class RefusedWord(NamedTuple):
     word: str
     kind: str
     has_forms: bool = False
+
+
+class PlanSettings(NamedTuple):
+    """The settings of searches that a plan depends on."""
+
+    alternates_below: int
+    query_alternates_try: int
 
 
 class Demands(NamedTuple):
@@ -65,9 +75,21 @@ class Demands(NamedTuple):
         return bool(self.required or self.begun or self.inner or self.either or self.refused or self.inside)
 
     @property
+    def is_only_match(self) -> bool:
+        """Whether the query has no demands but those of `match`."""
+        return self[1:] == NONE[1:]
+
+    @property
     def are_met_by_all_words(self) -> bool:
         """Whether the objects that hold every word meet the demands, and come first."""
         return self.match != "any" and not (self.has_signs or self.fields or self.phrases)
+
+    def settings(self, search: "SearchConfig") -> PlanSettings:
+        """Return the settings of a query; if an object has to hold every word, other words replace only those that no
+        object holds.
+        """
+        below = search.alternates_below
+        return PlanSettings(min(below, 1) if self.match == "all" else below, search.query_alternates_try)
 
     def signed(self) -> set[int]:
         """Return the terms that an object has to hold because of signs in the text, alone or as alternatives."""

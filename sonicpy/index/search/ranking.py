@@ -114,18 +114,21 @@ def carry_out(
         InvalidArgument: the ranking of the settings does not know an option of the query.
     """
     search = config.search
-    if type(terms) is Terms and search.ranking == "bm25" and isinstance(lexicon, Lexicon):
+    demands = None if type(terms) is Terms else demands_of(terms)
+    is_plain = demands is None or demands.is_only_match
+    if is_plain and search.ranking == "bm25" and isinstance(lexicon, Lexicon):
+        match, settings = ("auto", search) if demands is None else (demands.match, demands.settings(search))
         if matching is not None and not matching.languages:
             matching = lexicon.resolved(matching)
         window, mask = config.store.kv.retain_word_objects, None if masks is None else masks[0]
         return in_one_bucket.carry_out(
-            lexicon, terms, matching, search, Rarely, Part, wanted, window, total, mask, share
+            lexicon, terms, matching, settings, Rarely, Part, wanted, window, total, mask, share, match
         )
     if isinstance(lexicon, UnitedLexicon):
         check_together(lexicon, config)
     planner = PLANNERS.get(config.search.ranking)
     if planner is None:
-        if demands_of(terms) is not None:
+        if demands is not None:
             raise InvalidArgument(
                 f"search.ranking is {config.search.ranking}; syntax, match, fuzzy and fields need one of "
                 f"{', '.join(PLANNERS)}"

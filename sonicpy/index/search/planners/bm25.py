@@ -31,9 +31,12 @@ def plan_bm25(
     demands = None if type(terms) is Terms else demands_of(terms)  # most are plain
     if demands is None:
         return plan_words(statistics, terms, matching, search, None if fills is never else fills, Rarely)
-    from sonicpy.index.search.planners.demanded import Demanded, as_demanded, edited  # noqa: PLC0415  loaded when it is needed
-
-    statistics, settings = edited(demands, statistics), as_demanded(demands, search)
-    finish = Demanded(statistics, terms, demands, settings, matching).clauses
+    settings = demands.settings(search)
     enough = fills if fills is not never and demands.are_met_by_all_words else None
-    return plan_words(statistics, terms, matching, settings, enough, Rarely, finish, any_first=demands.match == "any")
+    if demands.is_only_match:
+        return plan_words(statistics, terms, matching, settings, enough, Rarely, demands.match)
+    from sonicpy.index.search.planners.demanded import Demanded, edited  # noqa: PLC0415  loaded when it is needed
+
+    statistics = edited(demands, statistics)
+    finish = Demanded(statistics, terms, demands, settings, matching).clauses
+    return plan_words(statistics, terms, matching, settings, enough, Rarely, demands.match, finish)

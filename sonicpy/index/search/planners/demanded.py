@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from sonicpy._native.bm25 import idf
+from sonicpy._native.clauses import set_match
 from sonicpy._native.expansions import EDITED_LETTERS_MIN, corrections
 from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Slot, add_expansions, add_joined
 from sonicpy._native.planner import EXPANDED_WORDS, complete
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, Terms
-from sonicpy.index.search.deciding_terms import deciding
-from sonicpy.index.search.demands import Demands, Either, RefusedWord
+from sonicpy.index.search.demands import Demands, Either, PlanSettings, RefusedWord
 from sonicpy.index.search.fields import inside_of
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.inner import joined_words
@@ -71,23 +71,6 @@ def limited(statistics: Statistics, edits: int, most: int = MANY_WORDS) -> Stati
     return cast(Statistics, Edited(statistics, edits, most))
 
 
-class PlanSettings(NamedTuple):
-    """The settings of searches that a plan depends on."""
-
-    alternates_below: int
-    query_alternates_try: int
-
-
-def as_demanded(demands: Demands | None, search: "SearchConfig") -> PlanSettings:
-    """Return the settings of a query; if an object has to hold every word, other words replace only those that no
-    object holds.
-    """
-    below = search.alternates_below
-    if demands is not None and demands.match == "all":
-        below = min(below, 1)
-    return PlanSettings(below, search.query_alternates_try)
-
-
 def edited(demands: Demands | None, statistics: Statistics) -> Statistics:
     """Return statistics with the edits that the query allows."""
     return statistics if demands is None or demands.edits is None else limited(statistics, demands.edits)
@@ -121,7 +104,7 @@ class Demanded:
         self._search = search
         self._matching = matching
         self._has_weights = has_weights
-        self._needs_all = demands.match == "all" or (demands.match == "auto" and not has_weights)
+        self._match = "all" if demands.match == "auto" and not has_weights else demands.match
 
     def clauses(self, clauses: list[Clause], last: Clause | None) -> list[Clause]:
         """Return the clauses of a plan with the demands.
@@ -232,26 +215,16 @@ class Demanded:
 
     def _set_roles(self, clauses: list[Clause]) -> None:
         demands = self._demands
-        if demands.match == "auto" and not (self._needs_all or demands.has_signs):
-            return
-        needed = self._needed()
         signed = {*demands.required, *demands.begun, *demands.inner}
-        for clause in clauses:
-            if not _is_typed(clause):
-                continue
-            if demands.match == "any" or (clause.term in demands.inner and not self._needs_all):
-                clause.role &= ~REQUIRED
-            if clause.term in signed:
-                clause.role |= BRINGS
-            if clause.term in demands.required or (clause.role & BRINGS and clause.term in needed):
+        typed = [clause for clause in clauses if clause.term in signed and _is_typed(clause)]
+        for clause in typed:
+            clause.role |= BRINGS
+        set_match(clauses, self._terms, self._match, Rarely)
+        for clause in typed:
+            if clause.term in demands.required:
                 clause.role |= REQUIRED
-
-    def _needed(self) -> set[int]:
-        """Return the terms that each object has to hold if it has to hold every word."""
-        if not self._needs_all:
-            return set()
-        words = {word for word, _ in deciding(self._terms)}
-        return {number for number, word in enumerate(self._terms.words) if word in words}
+            elif clause.term in demands.inner and self._match != "all":
+                clause.role &= ~REQUIRED
 
     # -- alternatives ----------------------------------------------------------------------------------------------
 
