@@ -141,12 +141,7 @@ class KeyValue:
             TypeError, ValueError: the key is not 1 to 511 bytes.
             IndexClosed: the table was closed.
         """
-        environment = self._opened()
-        writer = environment.transactions.own_writer
-        if writer is not None:
-            return writer.get(VALUES, _checked(key))
-        with environment.reading() as transaction:
-            return transaction.get(VALUES, _checked(key))
+        return (self._environment or self._opened()).transactions.look_up(VALUES, _checked(key))
 
     def __contains__(self, key: bytes) -> bool:
         return self.get(key) is not None

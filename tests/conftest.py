@@ -57,7 +57,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the folders of long tests first, and give tests on a slow machine more time before they count as hanging."""
     places = {name: place for place, name in enumerate(LONG_FIRST)}
-    items.sort(key=lambda item: places.get(Path(os.path.relpath(item.path, HERE)).parts[0], len(places)))
+    files = {item.path for item in items}
+    place_of = {path: places.get(Path(os.path.relpath(path, HERE)).parts[0], len(places)) for path in files}
+    items.sort(key=lambda item: place_of[item.path])
     if config.getoption("timeout", None) is None:
         for item in items:
             marker = item.get_closest_marker("timeout")

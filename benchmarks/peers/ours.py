@@ -7,6 +7,7 @@ from typing import Any
 
 import sonicpy
 from benchmarks.peers.kinds import (
+    BOTH,
     LIMIT,
     NOTHING,
     PREFIX,
@@ -85,7 +86,10 @@ class OurTexts(TextPeer):
 
     def find(self, kind: str, words: Sequence[str]) -> list[int] | None:
         index = self._default if kind in (PREFIX, TYPO) else self._exact
-        return [int(name) for name in index.query(COLLECTION, BUCKET, " ".join(words), limit=LIMIT, lang="none")]
+        found = index.query(
+            COLLECTION, BUCKET, " ".join(words), limit=LIMIT, lang="none", match="all" if kind == BOTH else "auto"
+        )
+        return [int(name) for name in found]
 
     def point(self, number: int) -> bool:
         return self._exact.exists(COLLECTION, BUCKET, str(number))

@@ -12,6 +12,7 @@ HELD_PIECE_LETTERS_MIN: int
 _Matching = TypeVar("_Matching")
 
 def without_family(terms: Terms) -> int: ...
+
 class _Needed(Protocol):
     def needed(self, terms: Terms, /) -> set[int]: ...
 

@@ -58,7 +58,7 @@ class _Rarely(Protocol):
         """Complete the numbers at the end of a query to addresses, versions and long numbers."""
 
     def needed(self, terms: Terms, /) -> set[int]:
-        """Return the numbers of the terms by which a text with runs without blanks decides whether an object holds it."""
+        """Return the numbers of the terms that an object must hold, of a text with runs without blanks."""
 
     def corrections(self, statistics: Any, last: Clause, word: bytes, taken: set[bytes], search: Any, /) -> None:
         """Add corrections of the last word of a query, and words that begin with a correction."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from sonicpy.cli.arguments import Verbs, language
+from sonicpy.cli.arguments import Verbs, language, number
 from sonicpy.cli.settings import SOURCES
 from sonicpy.cli.target import open_server
 from sonicpy.config import load
@@ -30,6 +30,8 @@ install 'sonicpy-search[eval]'. {SOURCES}"""
 EXAMPLE = "example: sonicpy eval beir/scifact --server sonic://127.0.0.1:1491 --json"
 
 TIMEOUT_S = 600.0
+BYTES_MIN = 4
+"""The least number of bytes of a piece: those of the longest character in UTF-8."""
 """The longest wait for an answer in seconds, because a server may take minutes to consolidate."""
 
 
@@ -114,6 +116,7 @@ def _searched(arguments: argparse.Namespace) -> Iterator[tuple[Searched, str]]:
 
 
 def _bytes(text: str) -> int:
-    if not text.isdecimal() or int(text) < 4:
-        raise argparse.ArgumentTypeError(f'"{text}" is not a number of bytes from 4 on')
-    return int(text)
+    size = number(text)
+    if size < BYTES_MIN:
+        raise argparse.ArgumentTypeError(f"{size} is not a number of bytes from {BYTES_MIN} on")
+    return size

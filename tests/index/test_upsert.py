@@ -295,7 +295,7 @@ def content(index: Index) -> list[ExportedObject]:
     return [*index.holdings()]
 
 
-@pytest.mark.parametrize("bring", [by_one, by_many, by_mirror])
+@pytest.mark.parametrize("bring", [by_one, pytest.param(by_many, marks=pytest.mark.full), by_mirror])
 def test_what_is_reported_as_changed_has_changed(bring: Callable[[Index, dict[str, Any]], bool]) -> None:
     dice = random.Random(7)
     with sonicpy.open(":memory:") as index, sonicpy.open(":memory:") as twin:

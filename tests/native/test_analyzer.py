@@ -3,6 +3,7 @@
 import sys
 import unicodedata
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 from hypothesis import example, given, settings
@@ -226,19 +227,26 @@ def test_a_function_that_an_analyzer_calls_may_analyze() -> None:
 
 # -- which pieces are words, and how they fold ------------------------------------------------------------------------
 
-ASSIGNED = [
-    chr(point)
-    for point in range(sys.maxunicode + 1)
-    if unicodedata.category(chr(point)) not in ("Cs", "Cn", "Co")
-]  # fmt: skip
 IN_BULK = ("CJK UNIFIED", "HANGUL SYLLABLE", "CJK COMPATIBILITY IDEOGRAPH", "TANGUT", "CUNEIFORM", "EGYPTIAN")
-VARIED = [char for char in ASSIGNED if not unicodedata.name(char, "").startswith(IN_BULK)]
+
+
+@cache
+def assigned() -> list[str]:
+    """Return all characters that Unicode has assigned."""
+    every = map(chr, range(sys.maxunicode + 1))
+    return [char for char in every if unicodedata.category(char) not in ("Cs", "Cn", "Co")]
+
+
+@cache
+def varied() -> list[str]:
+    """Return these characters without those of the large scripts."""
+    return [char for char in assigned() if not unicodedata.name(char, "").startswith(IN_BULK)]
 
 
 def test_a_character_is_a_word_if_it_is_a_letter_or_number() -> None:
     wrong = [
         f"U+{ord(char):04X} {unicodedata.category(char)}"
-        for char in ASSIGNED
+        for char in assigned()
         if bool(analyze(COMPAT_PLAIN, char).words) != twin.is_alphanumeric(char)
     ]
     assert not wrong, f"{len(wrong)} characters, for example {wrong[:60]}"
@@ -247,7 +255,7 @@ def test_a_character_is_a_word_if_it_is_a_letter_or_number() -> None:
 def test_every_character_folds_as_str_casefold() -> None:
     wrong = [
         char
-        for char in filter(twin.is_alphanumeric, ASSIGNED)
+        for char in filter(twin.is_alphanumeric, assigned())
         if words(analyze(COMPAT_PLAIN, char)) != [char.casefold()]
     ]
     assert not wrong
@@ -256,7 +264,7 @@ def test_every_character_folds_as_str_casefold() -> None:
 def test_every_character_folds_as_nfkc_around_casefold() -> None:
     wrong = [
         (char, words(analyze(DEFAULT_PLAIN, char)))
-        for char in filter(twin.is_alphanumeric, ASSIGNED)
+        for char in filter(twin.is_alphanumeric, assigned())
         if words(analyze(DEFAULT_PLAIN, char)) != list(dict.fromkeys(nfkc_folded(char).split()))
     ]
     assert not wrong
@@ -265,7 +273,7 @@ def test_every_character_folds_as_nfkc_around_casefold() -> None:
 @pytest.mark.parametrize("mark", ["\u0301", "\u0327", "\u0345", "\u3099", "\u1161", "\u11a8", "\u0f71", "\u200d"])
 def test_every_character_before_a_joining_one_folds_as_a_whole(mark: str) -> None:
     wrong = []
-    for char in VARIED:
+    for char in varied():
         text = char + mark
         expected = list(dict.fromkeys(part for piece in twin_pieces(text) for part in nfkc_folded(piece).split()))
         if words(analyze(DEFAULT_PLAIN, text)) != expected:
@@ -276,7 +284,7 @@ def test_every_character_before_a_joining_one_folds_as_a_whole(mark: str) -> Non
 @pytest.mark.parametrize("head", ["a", "\u0e01", "\u05d0", "e\u0323"])
 def test_every_character_behind_a_letter_folds_as_a_whole(head: str) -> None:
     wrong = []
-    for char in VARIED:
+    for char in varied():
         text = head + char
         expected = list(dict.fromkeys(part for piece in twin_pieces(text) for part in nfkc_folded(piece).split()))
         if words(analyze(DEFAULT_PLAIN, text)) != expected:

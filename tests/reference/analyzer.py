@@ -45,19 +45,24 @@ def _class(points: Collection[int]) -> str:
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
 
 
-W = _class([point for point in range(sys.maxunicode + 1) if is_word_char(chr(point))])
-S = _class(WHITE_SPACE)
+IPV4 = r"(?:\d{1,3}\.){3}\d{1,3}"
 
-PATTERNS = {  # \d of Python is Unicode's Nd, which is Sonic's class *d*
-    "mail": rf"[{W}.+\-]+@[{W}\-]+\.[{W}.\-]+",
-    "username": rf"@[^{S}]*[{W}]",
-    "url": rf"[{W}]{{2,}}://[^{S}]*[^{S}.]",
-    "ipv4": r"(?:\d{1,3}\.){3}\d{1,3}(?:[^.\d]|\Z)",
-    "phone": r"\+?\d(?:[ \t-\r.\-]?\d){4,}",
-    "domain": r"[A-Za-z0-9.\-]+\.[A-Za-z]{2,}",
-    "id": rf"[{W}:\-]*[\d_][{W}:\-]*",
-}
-ANY_PATTERN = re.compile("|".join(f"(?P<{name}>{shape})" for name, shape in PATTERNS.items()))
+
+@cache
+def any_pattern() -> re.Pattern[str]:
+    """Return the patterns as one, made when the first text is cut, not when tests are collected."""
+    w = _class([point for point in range(sys.maxunicode + 1) if is_word_char(chr(point))])
+    s = _class(WHITE_SPACE)
+    patterns = {  # \d of Python is Unicode's Nd, which is Sonic's class *d*
+        "mail": rf"[{w}.+\-]+@[{w}\-]+\.[{w}.\-]+",
+        "username": rf"@[^{s}]*[{w}]",
+        "url": rf"[{w}]{{2,}}://[^{s}]*[^{s}.]",
+        "ipv4": rf"{IPV4}(?:[^.\d]|\Z)",
+        "phone": r"\+?\d(?:[ \t-\r.\-]?\d){4,}",
+        "domain": r"[A-Za-z0-9.\-]+\.[A-Za-z]{2,}",
+        "id": rf"[{w}:\-]*[\d_][{w}:\-]*",
+    }
+    return re.compile("|".join(f"(?P<{name}>{shape})" for name, shape in patterns.items()))
 
 
 class Found(NamedTuple):
@@ -96,7 +101,7 @@ def words_of(text: str) -> list[str]:
 def _occurrences(text: str, patterns: bool, split_patterns: bool) -> list[tuple[str, bool]]:
     out: list[tuple[str, bool]] = []
     plain = 0
-    for match in ANY_PATTERN.finditer(text) if patterns else ():
+    for match in any_pattern().finditer(text) if patterns else ():
         out += [(word, False) for word in words_of(text[plain : match.start()])]
         out += [(word, True) for word in _special_words(match, split_patterns)]
         plain = match.end()
@@ -110,7 +115,7 @@ def _special_words(match: re.Match[str], split_patterns: bool) -> list[str]:
     if match.lastgroup == "phone":
         return [re.sub(r"[^\d+]", "", whole)]
     if match.lastgroup == "ipv4":
-        address = re.match(PATTERNS["ipv4"].removesuffix(r"(?:[^.\d]|\Z)"), whole)
+        address = re.match(IPV4, whole)
         assert address is not None
         return [address[0]]
     return [whole]

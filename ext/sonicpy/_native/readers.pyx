@@ -157,6 +157,18 @@ cdef class OpenTransactions:
         forget_view(transaction)
         return 0
 
+    def look_up(self, table, key):
+        """Return the value of a key in a table, as the write transaction of this thread or else the last commit shows
+        it; None: there is no such key. A Reading of one row, in one call."""
+        cdef object writer = self.own_writer, transaction, thread
+        if writer is not None:
+            return writer.get(table, key)
+        transaction, thread = self.take()
+        try:
+            return transaction.get(table, key)
+        finally:
+            self.keep(transaction, thread)
+
     def drop(self) -> None:
         """End the idle transactions."""
         cdef list idle = self._idle

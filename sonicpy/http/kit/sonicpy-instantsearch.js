@@ -15,7 +15,11 @@ export function filterOf({ facetFilters, numericFilters, filters }) {
   const facet = (text) => (/^[^:]*:-/.test(text) ? `NOT ${anyTag([text.replace(":-", ":")])}` : anyTag([tag(text)]));
   const number = (text) => {
     const [, name, sign, value] = /^(.*?)\s*(<=|>=|!=|<|>|=)\s*(-?[\d.]+)$/.exec(text);
-    const round = { "<": Math.ceil, ">=": Math.ceil }[sign] ?? Math.floor; // values are whole
+    if (/^!?=$/.test(sign) && value % 1) {
+      // Values are whole: none is equal to this one.
+      return `${sign === "=" ? `NOT HAS ${JSON.stringify(name)} AND ` : ""}HAS ${JSON.stringify(name)}`;
+    }
+    const round = { "<": Math.ceil, ">=": Math.ceil }[sign] ?? Math.floor;
     return `${JSON.stringify(name)} ${sign} ${round(value)}`;
   };
   const each = (given, one) => listed(given).map((part) => anyOf(listed(part).map(one)));

@@ -216,11 +216,11 @@ class BucketReader:
 
     def holds(self, oid: str) -> bool:
         """Return whether an object with this OID exists. Names are compared, and no record is read."""
-        name = oid.encode()
-        for iid in self._view.named(self.state, name, name_hash(name)):  # noqa: SIM110  a generator would cost as much
+        name, view, state = oid.encode(), self._view, self.state
+        for iid in view.stored_named(state, name_hash(name)):
             if self.oids([iid])[0] == oid:
                 return True
-        return False
+        return any(self.oids([iid])[0] == oid for iid in view.new_named(state, name))
 
     def existing(self, iids: list[int]) -> list[int]:
         """Return the given IIDs that belong to existing objects."""

@@ -288,7 +288,11 @@ class View:
 
     def named(self, state: BucketState, oid: bytes, hash: int) -> Iterable[int]:
         """Return the IIDs of the objects that may have the OID whose `name_hash` is `hash`."""
-        return chain(stored_names(self.transaction, state, hash), self.new_named(state, oid))
+        return chain(self.stored_named(state, hash), self.new_named(state, oid))
+
+    def stored_named(self, state: BucketState, hash: int) -> tuple[int, ...]:
+        """Return the IIDs of the objects in the rows of names whose `name_hash` is `hash`."""
+        return stored_names(self.transaction, state, hash)
 
     def new_named(self, state: BucketState, oid: bytes) -> Iterable[int]:
         """Return the IID of the object with an OID, if the rows of names may lack it."""

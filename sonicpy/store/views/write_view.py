@@ -36,7 +36,7 @@ from sonicpy.store.rows.keys import BESIDE_MARKS, BUCKET_MAX, bucket_of, scope_k
 from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.rows.lengths import Lengths, read_lengths, take_lengths
 from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
-from sonicpy.store.rows.names import NewNames, new_names, stored_names
+from sonicpy.store.rows.names import NewNames, name_hash, new_names
 from sonicpy.store.rows.numbered_terms import few_terms_numbered
 from sonicpy.store.rows.removals import read_removals
 from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
@@ -363,7 +363,11 @@ class WriteView(OpenRecords, OpenOrders, OpenFacts, View):
 
     def named(self, state: BucketState, oid: bytes, hash: int) -> tuple[int, ...]:
         """Return the IIDs of the objects that may have the OID whose `name_hash` is `hash`."""
-        return self.names(state).find(hash) + stored_names(self.transaction, state, hash)
+        return self.names(state).find(hash) + self.stored_named(state, hash)
+
+    def new_named(self, state: BucketState, oid: bytes) -> tuple[int, ...]:
+        """Return the IID of the object with an OID, if the rows of names may lack it."""
+        return self.names(state).find(name_hash(oid))
 
     def flush(self) -> None:
         """Write every cached change into the tables."""
