@@ -19,6 +19,9 @@ from sonicpy.cluster.registry.partitions import part_of  # noqa: E402
 from sonicpy.cluster.registry.registry import Layout  # noqa: E402
 from sonicpy.config import Config  # noqa: E402
 from sonicpy.index.recorder import Recorder  # noqa: E402
+from sonicpy.index.search.demands import Demands  # noqa: E402
+from sonicpy.index.search.planners import demanded  # noqa: E402
+from sonicpy.index.search.planners.demanded import Demanded  # noqa: E402
 from sonicpy.index.search.web_syntax import MANY_MAX  # noqa: E402
 from tests.index.test_spread import Part  # noqa: E402
 from tests.reference.boolean import Item, answering, near, typed  # noqa: E402
@@ -284,3 +287,31 @@ def test_a_spread_bucket_answers_the_same(
     assert (set(found.names), found.total) == (set(expected), expected.total)
     hows = {hit.object: list(hit.how or ()) for hit in expected}
     assert dict(zip(found.names, found.hows or [], strict=True)) == hows
+
+
+@pytest.mark.parametrize("match", ["all", "any"])
+def test_match_alone_is_planned_in_two_ways_with_equal_answers(monkeypatch: pytest.MonkeyPatch, match: str) -> None:
+    """A query whose only demand is MATCH is planned in native code; `Demanded` plans it here."""
+    pick = random.Random(match)
+    words = [*OTHERS, "al", "duns", "brd", "fjl", "os.path", "the", "東京都"]
+    asked = [" ".join(pick.choices(words, k=size)) for size in (1, 2, 3) * 40]
+    calls: list[int] = []
+
+    def answers() -> list[Any]:
+        with sonicpy.open(":memory:") as index:
+            for name, text in TEXTS.items():
+                index.push(C, B, name, f"{text} the os.path.join 東京都庁 {name}")
+            pages: list[Any] = [{"limit": 7}, {"limit": 3, "offset": 4, "total": True}]
+            return [index.query(C, B, text, match=match, **page) for text in asked for page in pages]
+
+    class Counted(Demanded):
+        def clauses(self, *given: Any) -> Any:
+            calls.append(1)
+            return super().clauses(*given)
+
+    natively = answers()
+    assert not calls
+    monkeypatch.setattr(demanded, "Demanded", Counted)
+    monkeypatch.setattr(Demands, "is_only_match", False)
+    assert answers() == natively
+    assert len(calls) >= len(asked)
