@@ -19,7 +19,7 @@ from sonicpy._native.postings import pack_block
 from sonicpy._native.query_state import QueryState
 from sonicpy._native.stored_postings import StoredPostings
 from tests.reference.top_objects import Slot, Term, best_objects
-from tests.support.examples import examples
+from tests.support.examples import examples, thinned
 
 K1, B = 1.2, 0.75
 
@@ -111,9 +111,15 @@ def search(
 
 
 def answer(
-    found: QueryState, lists: Lists, limit: int, offset: int = 0, *, walks: bool | None = None
+    found: QueryState,
+    lists: Lists,
+    limit: int,
+    offset: int = 0,
+    *,
+    walks: bool | None = None,
+    floor: tuple[int, float] | None = None,
 ) -> list[tuple[int, int, float]]:
-    find.begin(found, offset + limit, walks=walks)
+    find.begin(found, offset + limit, walks=walks, floor=floor)
     asked: set[bytes] = set()
     while keys := find.run(found):
         assert not asked & set(keys), "no block is asked for twice"
@@ -174,6 +180,21 @@ def test_the_walk_finds_what_looking_at_everything_finds(seed: int, objects: int
     ):
         assert len(listed) <= 2 and (others or not others_sum), iid
         assert math.isclose(sum(part for _, _, part in listed) + others_sum, score, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("seed", thinned(range(60), 1))
+def test_objects_above_a_floor_are_found(seed: int) -> None:
+    chance = random.Random(seed)
+    terms, lengths, average = made_query(chance, chance.choice((30, 300, 3000)))
+    for full_first in (False, True):
+        expected = best_objects(terms, lengths, average, K1, B, 1.0, full_first)
+        for floor in [(kind, score) for _, kind, score in chance.sample(expected, min(3, len(expected)))]:
+            above = [each for each in expected if (each[1], -each[2]) < (floor[0], -floor[1])]
+            for limit in (1, 10, 100):
+                for walks in WALKS:
+                    lists = Lists(lengths, 128)
+                    found = search(terms, lists, lengths, average, 1.0, lambda: 100, full_first=full_first)
+                    assert answer(found, lists, limit, walks=walks, floor=floor)[: len(above)] == above[:limit]
 
 
 @given(st.integers(0, 2**32), st.sampled_from((300, 9000)))

@@ -298,13 +298,14 @@ def add_words(
     end_slot(query)
 
 
-def begin(QueryState query not None, uint64_t wanted, *, walks=None) -> None:
+def begin(QueryState query not None, uint64_t wanted, *, walks=None, tuple floor=None) -> None:
     """Begin to find the best `wanted` objects.
 
     Args:
         walks: whether to walk; None: walk if that is faster.
+        floor: as in `find_top`.
     """
-    start(query, wanted, walks, None)
+    start(query, wanted, walks, floor)
 
 
 cdef int fill_top(QueryState query, Kind kind, double score) except -1:

@@ -147,8 +147,8 @@ cdef int walk(QueryState query) except -2:
         if walk_driver(query) < 0:
             return -1
         if query.only_full:
-            if query.top.size == query.top.k or query.wants_full:
-                break
+            if query.wants_full or (query.top.size == query.top.k and query.top.objects[0].kind == FULL):
+                break  # a floor fills the top with objects of its own kind
             query.only_full, query.skips_full = False, True
         else:
             query.driver += 1
