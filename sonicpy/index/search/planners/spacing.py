@@ -212,51 +212,67 @@ def _cut(statistics: Statistics, word: bytes, *, folds: bool) -> list[Piece]:
     it cannot be cut. `folds`: pieces may differ from the word in accents.
     """
     text = folded(word).decode()
-    if not may_be_cut(text):
-        return []
-    most = PIECES_MAX if text.isalpha() else DIGITS_TOGETHER_MAX
-    ways: dict[str, tuple[int, list[Piece]]] = {text: (len(text), [])}
-    for _ in range(most):
-        further: dict[str, tuple[int, list[Piece]]] = {}
-        for rest, (shortest, pieces) in ways.items():
-            for size, piece in _first_pieces(statistics, text, rest, None if folds else word.decode()):
-                least, behind = min(shortest, size), rest[size:]
-                if behind not in further or further[behind][0] < least:
-                    further[behind] = least, [*pieces, piece]
-        if "" in further:
-            return further[""][1]
-        ways = further
+    for ways in cuts(statistics, text, None if folds else word.decode()) if may_be_cut(text) else ():
+        if "" in ways:
+            return ways[""][1]
     return []
 
 
-def _first_pieces(statistics: Statistics, text: str, rest: str, typed: str | None) -> Iterator[tuple[int, Piece]]:
+def cuts(
+    statistics: Statistics, text: str, typed: str | None, *, with_letter: bool = False
+) -> Iterator[dict[str, tuple[int, list[Piece]]]]:
+    """Yield the ways to cut the beginning of a word into one piece, into two, and so on: the rest of the word -> (the
+    number of letters of the shortest piece, the pieces), of several ways the one whose shortest piece is longest.
+
+    Args:
+        text, typed: as in `_first_pieces`.
+        with_letter: one piece may be a rare single letter.
+    """
+    ways: dict[str, tuple[int, list[Piece]]] = {text: (len(text), [])}
+    for _ in range(PIECES_MAX if text.isalpha() else DIGITS_TOGETHER_MAX):
+        further: dict[str, tuple[int, list[Piece]]] = {}
+        for rest, (shortest, pieces) in ways.items():
+            for size, piece in _first_pieces(statistics, text, rest, typed, with_letter=with_letter and shortest > 1):
+                least, behind = min(shortest, size), rest[size:]
+                if behind not in further or further[behind][0] < least:
+                    further[behind] = least, [*pieces, piece]
+        yield further
+        ways = further
+
+
+def _first_pieces(
+    statistics: Statistics, text: str, rest: str, typed: str | None, *, with_letter: bool
+) -> Iterator[tuple[int, Piece]]:
     """Yield the pieces with which the rest of a word may begin, each with its number of letters.
 
     Args:
         text: the whole word.
         rest: the end of `text` that the pieces begin.
         typed: the word as typed, which the pieces match in accents, too; None: pieces may differ in accents.
+        with_letter: a rare single letter is long enough.
     """
     start = len(text) - len(rest)
     by_size: dict[int, list[tuple[bytes, TermInfo]]] = {}
     for word, row, size in statistics.leading(rest.encode()):
         is_same = typed is None or word == typed[start : start + size].encode()
-        if is_same and _may_follow(text, size, len(rest) - size):
+        if is_same and _may_follow(text, size, len(rest) - size, with_letter=with_letter):
             by_size.setdefault(size, []).append((word, row))
     for size, words in by_size.items():
         words.sort(key=lambda each: (-each[1].df, each[0]))
-        if _is_likely(text, size, sum(row.df for _, row in words), statistics.objects):
+        is_letter = size == 1 and with_letter
+        holders, objects = sum(row.df for _, row in words), statistics.objects
+        if is_rare(holders, objects) if is_letter else _is_likely(text, size, holders, objects):
             yield size, tuple(word for word, _ in words[:SPELLINGS_MAX])
 
 
-def _may_follow(text: str, size: int, behind: int) -> bool:
+def _may_follow(text: str, size: int, behind: int, *, with_letter: bool) -> bool:
     """Return whether a piece of `size` letters, and the `behind` letters after it, are long enough.
 
-    A single digit is long enough; a single letter is beside digits, and at the end of a word in Hangul.
+    A single digit is long enough; a single letter is `with_letter`, beside digits, and at the end of a word in Hangul.
     """
     if size == len(text):
         return False
-    least = 1 if not text.isalpha() else PIECE_LETTERS_MIN
+    least = 1 if with_letter or not text.isalpha() else PIECE_LETTERS_MIN
     if is_hangul(text):
         return size >= least or not behind
     return size >= least and not 0 < behind < least

@@ -1,12 +1,8 @@
 """Words that lead to nothing else: identifiers with an error in their letters, and words written together of which one
-is unfinished, in another form, or mistyped.
+is unfinished, in another form, or mistyped (glued.py).
 
-`iphnoe15` finds `iphone15`, but not `iphone16`: digits have no errors. `newyo` finds New York while it is typed,
-`notebooks` finds `note book`.
+`iphnoe15` finds `iphone15`, but not `iphone16`: digits have no errors.
 """
-
-from collections.abc import Iterator
-from typing import NamedTuple
 
 from sonicpy._native.bm25 import idf
 from sonicpy._native.clauses import add_misspelt
@@ -17,35 +13,18 @@ from sonicpy.index.search.beginnings import edits_of_beginning, likeliest_beginn
 from sonicpy.index.search.begun_words import folded
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.completions import LIKELIEST, LIKELIEST_SHARES
-from sonicpy.index.search.planners.spacing import SHARE, Piece, is_hangul, is_rare, may_be_cut
+from sonicpy.index.search.planners.glued import Asked, asked_of_glued, begun, pieces_of_glued
+from sonicpy.index.search.planners.spacing import SHARE, Piece
 from sonicpy.index.search.statistics import Statistics
 
 CORRECTED_MAX, COMPARED = 4, 16
 """The most corrections of a word, and of those that are compared with it."""
 EDITS_MAX = 1
 """The most errors in the beginning of a word: looking for more takes long."""
-WORDS_MAX = 16
-"""The most words of a piece: those that most objects hold."""
 BESIDE_DIGITS_MIN = 5
 """The fewest letters of a word with digits that may have errors: fewer are mostly part of a code (ABCD1234)."""
 SIGNS = (b"_", b".")
 """The signs that a joined word may have for others."""
-FORM_LETTERS_MIN, BEGUN_LETTERS_MIN = 3, 2
-"""The fewest letters of a second word in another form, and of one that is unfinished."""
-
-
-class Asked(NamedTuple):
-    """The words with which a word may continue behind another one.
-
-    Attributes:
-        begun: those that may be unfinished.
-        formed: those that may have another form.
-        corrected: those that may have an error.
-    """
-
-    begun: list[bytes]
-    formed: list[bytes]
-    corrected: list[bytes]
 
 
 def asked_of(word: bytes, *, is_last: bool) -> Asked:
@@ -58,10 +37,7 @@ def asked_of(word: bytes, *, is_last: bool) -> Asked:
     if ways:
         last = [*(way[-1] for way in ways), *_closed(word)] if is_last else []
         return Asked(last, [], list(dict.fromkeys(piece for way in ways for piece in way if _is_mistyped(piece, word))))
-    text = folded(word).decode()
-    tails = [text[start:] for start in range(1, len(text))] if may_be_cut(text) else []
-    begun = [tail.encode() for tail in tails if _may_be_begun(text, tail)] if is_last else []
-    return Asked(begun, [tail.encode() for tail in tails if _may_be_formed(tail)], [])
+    return asked_of_glued(folded(word).decode(), is_last=is_last)
 
 
 def read_again(
@@ -85,7 +61,7 @@ def read_again(
         return
     for way in ways:
         pieces = [
-            _begun(statistics, piece) if is_last and piece is way[-1]
+            begun(statistics, piece) if is_last and piece is way[-1]
             else _itself(statistics, piece, may_correct=may_correct and _is_mistyped(piece, word))
             for piece in way
         ]  # fmt: skip
@@ -93,7 +69,8 @@ def read_again(
             return
     if not ways:
         text = folded(word) if matching is not None else word
-        _add(statistics, clause, _two(statistics, text.decode(), matching, is_last=is_last))
+        pieces = pieces_of_glued(statistics, text.decode(), matching, is_last=is_last, may_correct=may_correct)
+        _add(statistics, clause, pieces)
 
 
 def _add(statistics: Statistics, clause: Clause, pieces: list[Piece]) -> bool:
@@ -132,8 +109,8 @@ def _closed(word: bytes) -> list[bytes]:
 
 def _add_begun(statistics: Statistics, clause: Clause, letters: bytes) -> bool:
     """Add a slot for the words that begin with some letters; return whether there are any."""
-    begun = _begun(statistics, letters)
-    return bool(begun) and _add(statistics, clause, [begun])
+    words = begun(statistics, letters)
+    return bool(words) and _add(statistics, clause, [words])
 
 
 def _correct(statistics: Statistics, clause: Clause, word: bytes) -> None:
@@ -144,9 +121,9 @@ def _correct(statistics: Statistics, clause: Clause, word: bytes) -> None:
     if len(clause.slots) > 1:
         return
     edits = min(edits_of_beginning(len(word.decode())), EDITS_MAX)
-    begun = [each for each in likeliest_beginnings(statistics, word, edits, ()) if _is_alike(word, each[0], each[2])]
-    add_misspelt(clause, begun, clause.weight, statistics.objects, LIKELIEST, LIKELIEST_SHARES)
-    if begun:
+    likely = [each for each in likeliest_beginnings(statistics, word, edits, ()) if _is_alike(word, each[0], each[2])]
+    add_misspelt(clause, likely, clause.weight, statistics.objects, LIKELIEST, LIKELIEST_SHARES)
+    if likely:
         clause.holders = max(clause.holders, 1)
 
 
@@ -177,50 +154,3 @@ def _itself(statistics: Statistics, piece: bytes, *, may_correct: bool) -> Piece
     if statistics.held([piece]):
         return (piece,)
     return tuple(each[0] for each in corrections(statistics, piece, CORRECTED_MAX, ())) if may_correct else ()
-
-
-# -- words of letters ------------------------------------------------------------------------------------------------
-
-
-def _two(statistics: Statistics, text: str, matching: Matching | None, *, is_last: bool) -> list[Piece]:
-    """Return the words that two pieces of a word may be, of several ways those whose shorter piece is longest; []:
-    there is no way. `matching`, `is_last`: as in `read_again`.
-    """
-    heads: dict[int, list[tuple[bytes, int]]] = {}
-    for word, row, size in statistics.leading(text.encode()) if may_be_cut(text) else ():
-        if matching is not None or text.encode().startswith(word):
-            heads.setdefault(size, []).append((word, row.df))
-    for size in sorted(heads, key=lambda size: -min(size, len(text) - size)):
-        words, tail = heads[size], text[size:]
-        if size == 1 and not is_rare(sum(df for _, df in words), statistics.objects):
-            continue
-        for ends in _ends(statistics, text, tail, matching, is_last=is_last):
-            if ends:
-                return [tuple(word for word, _ in words[:WORDS_MAX]), ends]
-    return []
-
-
-def _ends(statistics: Statistics, text: str, tail: str, matching: Matching | None, *, is_last: bool) -> Iterator[Piece]:
-    if matching is not None and _may_be_formed(tail):
-        words = [tail.encode(), *statistics.family(tail.encode(), matching).words]
-        yield tuple(word for word, _ in statistics.held(words))[:WORDS_MAX]
-    if is_last and _may_be_begun(text, tail):
-        yield _begun(statistics, tail.encode(), folds=matching is not None)
-
-
-def _may_be_formed(tail: str) -> bool:
-    return tail.isalpha() and len(tail) >= FORM_LETTERS_MIN
-
-
-def _may_be_begun(text: str, tail: str) -> bool:
-    return text.isalpha() and (len(tail) >= BEGUN_LETTERS_MIN or is_hangul(text))
-
-
-def _begun(statistics: Statistics, letters: bytes, *, folds: bool = True) -> Piece:
-    """Return the words that begin with some letters: those that most objects hold.
-
-    Args:
-        folds: words may differ from the letters in accents, or have a part that begins so.
-    """
-    found = sorted(statistics.beginnings(letters, 0), key=lambda each: (-each[1].df, each[0]))
-    return tuple(word for word, _, _ in found if folds or word.startswith(letters))[:WORDS_MAX]

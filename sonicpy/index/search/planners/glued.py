@@ -1,0 +1,154 @@
+"""Words of letters, written together, that objects hold neither so nor apart: one of them is unfinished, in another
+form, mistyped, or a single letter beside two others.
+
+`newyo` finds New York while it is typed, `notebooks` finds `note book`, `washingmashine` finds `washing machine`,
+`emailkonto` finds E-Mail-Konto.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sonicpy._native.expansions import EDITED_LETTERS_MIN, corrections
+from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.planners.spacing import Piece, cuts, is_hangul, is_rare, may_be_cut
+from sonicpy.index.search.statistics import Statistics
+
+WORDS_MAX, CORRECTED_MAX = 16, 4
+"""The most words of a piece: those that most objects hold; and the most corrections of one."""
+FORM_LETTERS_MIN, BEGUN_LETTERS_MIN, BESIDE_LETTERS_MIN = 3, 2, 3
+"""The fewest letters of a second word in another form, of one that is unfinished, and of one beside a mistyped one,
+which may also be a rare single letter."""
+
+
+class Asked(NamedTuple):
+    """The words with which a word may continue behind another one.
+
+    Attributes:
+        begun: those that may be unfinished.
+        formed: those that may have another form.
+        corrected: those that may have an error.
+    """
+
+    begun: list[bytes]
+    formed: list[bytes]
+    corrected: list[bytes]
+
+
+def asked_of_glued(text: str, *, is_last: bool) -> Asked:
+    """Return the words of which `pieces_of_glued` may need others."""
+    pairs = [(text[:size], text[size:]) for size in range(1, len(text))] if may_be_cut(text) else []
+    tails = [tail for _, tail in pairs]
+    begun = [tail.encode() for tail in tails if _may_be_begun(text, tail)] if is_last else []
+    formed = [tail.encode() for tail in tails if _may_be_formed(tail)]
+    mistyped = [piece for pair in pairs for piece, beside in (pair, pair[::-1]) if _may_be_mistyped(piece, beside)]
+    return Asked(begun, formed, [piece.encode() for piece in mistyped])
+
+
+def pieces_of_glued(
+    statistics: Statistics, text: str, matching: Matching | None, *, is_last: bool, may_correct: bool
+) -> list[Piece]:
+    """Return the words that each piece of a word may be; []: the word cannot be cut.
+
+    Args:
+        matching: leads words to their families; None: no word has a family.
+        is_last: the word is the last one of a query, and so may be unfinished.
+        may_correct: the settings allow corrections.
+    """
+    if not may_be_cut(text):
+        return []
+    heads = _heads(statistics, text, folds=matching is not None)
+    return (
+        _two(statistics, text, heads, matching, is_last=is_last)
+        or _many(statistics, text, is_last=is_last, folds=matching is not None)
+        or (_one_mistyped(statistics, text, heads) if may_correct else [])
+    )
+
+
+def begun(statistics: Statistics, letters: bytes, *, folds: bool = True) -> Piece:
+    """Return the words that begin with some letters: those that most objects hold.
+
+    Args:
+        folds: words may differ from the letters in accents, or have a part that begins so.
+    """
+    found = sorted(statistics.beginnings(letters, 0), key=lambda each: (-each[1].df, each[0]))
+    return tuple(word for word, _, _ in found if folds or word.startswith(letters))[:WORDS_MAX]
+
+
+def _heads(statistics: Statistics, text: str, *, folds: bool) -> dict[int, Piece]:
+    """Return the words with which a word begins by their number of letters: those first whose two pieces are most alike
+    in length. A single letter is one of them if it is rare.
+    """
+    heads: dict[int, list[tuple[bytes, int]]] = {}
+    for word, row, size in statistics.leading(text.encode()):
+        if folds or text.encode().startswith(word):
+            heads.setdefault(size, []).append((word, row.df))
+    if 1 in heads and not is_rare(sum(holders for _, holders in heads[1]), statistics.objects):
+        del heads[1]
+    sizes = sorted(heads, key=lambda size: -min(size, len(text) - size))
+    return {size: tuple(word for word, _ in heads[size])[:WORDS_MAX] for size in sizes}
+
+
+def _two(
+    statistics: Statistics, text: str, heads: dict[int, Piece], matching: Matching | None, *, is_last: bool
+) -> list[Piece]:
+    """Return two words, of which the second one is in another form, or unfinished."""
+    for size, words in heads.items():
+        for ends in _ends(statistics, text, text[size:], matching, is_last=is_last):
+            if ends:
+                return [words, ends]
+    return []
+
+
+def _ends(statistics: Statistics, text: str, tail: str, matching: Matching | None, *, is_last: bool) -> Iterator[Piece]:
+    if matching is not None and _may_be_formed(tail):
+        words = [tail.encode(), *statistics.family(tail.encode(), matching).words]
+        yield tuple(word for word, _ in statistics.held(words))[:WORDS_MAX]
+    if is_last and _may_be_begun(text, tail):
+        yield begun(statistics, tail.encode(), folds=matching is not None)
+
+
+def _may_be_formed(tail: str) -> bool:
+    return tail.isalpha() and len(tail) >= FORM_LETTERS_MIN
+
+
+def _may_be_begun(text: str, tail: str) -> bool:
+    return text.isalpha() and (len(tail) >= BEGUN_LETTERS_MIN or is_hangul(text))
+
+
+def _many(statistics: Statistics, text: str, *, is_last: bool, folds: bool) -> list[Piece]:
+    """Return three words or more, of which the last one is unfinished, or one is a rare single letter."""
+    if not text.isalpha():
+        return []
+    for number, ways in enumerate(cuts(statistics, text, None if folds else text, with_letter=True), 1):
+        if "" in ways:
+            return ways[""][1]
+        if not is_last or number < 2:
+            continue
+        for rest in sorted(ways, key=lambda rest: -min(ways[rest][0], len(rest))):
+            ends = begun(statistics, rest.encode(), folds=folds) if _may_be_begun(text, rest) else ()
+            if ends:
+                return [*ways[rest][1], ends]
+    return []
+
+
+def _one_mistyped(statistics: Statistics, text: str, heads: dict[int, Piece]) -> list[Piece]:
+    """Return two words, of which one has an error."""
+    pairs = [(text[:size].encode(), text[size:].encode()) for size in range(1, len(text))]
+    tails = {word: row.df for word, row in statistics.held([tail for _, tail in pairs])}
+    for head, tail in sorted(pairs, key=lambda pair: -min(len(pair[0].decode()), len(pair[1].decode()))):
+        words = heads.get(len(head.decode()))
+        if words and _may_be_mistyped(tail.decode(), head.decode()) and (ends := _corrected(statistics, tail)):
+            return [words, ends]
+        is_held = tail in tails and (len(tail.decode()) > 1 or is_rare(tails[tail], statistics.objects))
+        if is_held and _may_be_mistyped(head.decode(), tail.decode()) and (words := _corrected(statistics, head)):
+            return [words, (tail,)]
+    return []
+
+
+def _may_be_mistyped(piece: str, beside: str) -> bool:
+    is_beside = len(beside) >= BESIDE_LETTERS_MIN or (len(beside) == 1 and beside.isascii())
+    return piece.isalpha() and beside.isalpha() and len(piece) >= EDITED_LETTERS_MIN and is_beside
+
+
+def _corrected(statistics: Statistics, word: bytes) -> Piece:
+    return tuple(each[0] for each in corrections(statistics, word, CORRECTED_MAX, ()))
