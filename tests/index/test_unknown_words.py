@@ -15,6 +15,7 @@ from tests.index.test_spread import PARTS, SCOPE, Part, ask
 C, B = SCOPE
 WHOLLY = 3
 """The least score of an object that holds every word."""
+OTHER_WORDS = "washing machine of O'Brien in 서울"
 OTHERS = [
     "a quite different sentence",
     "nothing of the kind",
@@ -49,7 +50,29 @@ FOUND = [
     ("pyhton3", "Python3 scripts"),
     ("exmaple.com", "www.example.com site"),
     ("os.paht", "os.path.join call"),
+    # written together, with an error in one of two words
+    ("washingmashine", "a washing machine"),
+    ("creditcrad", "credit card limit"),
+    ("credtcard", "credit card limit"),
+    ("tshrit", "a t-shirt"),
+    ("emial", "e-mail address"),
+    ("obrian", "Conan O'Brien"),
+    ("maycs", "Macy's parade"),
+    # three words written together: the last one unfinished, or one of them a letter
+    ("newyorkci", "New York City"),
+    ("callofdu", "Call of Duty"),
+    ("emailkonto", "E-Mail-Konto anlegen"),
+    ("toysrus", "toys r us"),
+    # a last syllable that is being composed
+    ("학ㄱ", "학교 운동장"),
+    ("서우", "서울 날씨"),
+    ("컾", "커피 한 잔"),
+    ("날씨 서우", "서울 날씨"),
+    ("달ㄱ", "달걀 요리"),
+    ("닭", "달걀 요리"),
     # other signs
+    ("vue3", "a component of vue v3"),
+    ("30000", "timeout = 30_000"),
     ("get_elem", "getElementById call"),
     ("user_nam", "the userName field"),
     ("user.nam", "the user_name field"),
@@ -105,14 +128,14 @@ def test_digits_and_short_words_have_no_errors(tmp_path: Path, typed: str, text:
         assert found in ([], ["0"] if typed == "usbc " else [])
 
 
-@pytest.mark.parametrize("typed", ["iphnoe15", "os.paht", "newyo"])
+@pytest.mark.parametrize("typed", ["iphnoe15", "os.paht", "newyo", "washingmashine", "obrian", "서우"])
 def test_what_is_switched_off_stays_off(typed: str) -> None:
     with sonicpy.open(":memory:") as index:
-        index.push(C, B, "1", "iPhone15 case in New York by os.path")
+        index.push(C, B, "1", f"iPhone15 case in New York by os.path {OTHER_WORDS}")
         assert index.query(C, B, typed) == ["1"]
         assert index.query(C, B, typed, fuzzy=0, complete=False) == []
     with sonicpy.open(":memory:", {"search.query_alternates_try": 0, "search.complete": False}) as index:
-        index.push(C, B, "1", "iPhone15 case in New York by os.path")
+        index.push(C, B, "1", f"iPhone15 case in New York by os.path {OTHER_WORDS}")
         assert index.query(C, B, typed) == []
 
 

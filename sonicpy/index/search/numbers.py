@@ -1,10 +1,10 @@
-"""Numbers whose digits are in groups of three: 1,000 and 1.000 and 1000 are one number."""
+"""Numbers whose digits are in groups of three: 1,000 and 1.000 and 1_000 and 1000 are one number."""
 
 import re
 
-GROUPED = re.compile(rb"[1-9]\d{0,2}(?:(?:,\d{3})+|(?:\.\d{3})+|(?:'\d{3})+|(?:\xe2\x80\x99\d{3})+)")
+GROUPED = re.compile(rb"[1-9]\d{0,2}(?:(?:,\d{3})+|(?:\.\d{3})+|(?:'\d{3})+|(?:_\d{3})+|(?:\xe2\x80\x99\d{3})+)")
 WHOLE = re.compile(rb"[1-9]\d{3,14}")
-SIGNS = (b",", b".", b"'", "\u2019".encode())
+SIGNS = (b",", b".", b"'", b"_", "\u2019".encode())
 """The characters between groups of digits."""
 
 

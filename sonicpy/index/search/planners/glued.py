@@ -41,7 +41,7 @@ def asked_of_glued(text: str, *, is_last: bool) -> Asked:
     begun = [tail.encode() for tail in tails if _may_be_begun(text, tail)] if is_last else []
     formed = [tail.encode() for tail in tails if _may_be_formed(tail)]
     mistyped = [piece for pair in pairs for piece, beside in (pair, pair[::-1]) if _may_be_mistyped(piece, beside)]
-    return Asked(begun, formed, [piece.encode() for piece in mistyped])
+    return Asked(begun, formed, [*(piece.encode() for piece in mistyped), *with_apostrophes(text)])
 
 
 def pieces_of_glued(
@@ -56,12 +56,21 @@ def pieces_of_glued(
     """
     if not may_be_cut(text):
         return []
-    heads = _heads(statistics, text, folds=matching is not None)
+    folds = matching is not None
+    heads = _heads(statistics, text, folds=folds)
     return (
         _two(statistics, text, heads, matching, is_last=is_last)
-        or _many(statistics, text, is_last=is_last, folds=matching is not None)
-        or (_one_mistyped(statistics, text, heads) if may_correct else [])
+        or _many(statistics, text, is_last=is_last, folds=folds)
+        or (_one_mistyped(statistics, text, heads) if may_correct and folds else [])  # a correction ignores accents
     )
+
+
+def with_apostrophes(text: str) -> list[bytes]:
+    """Return a word with an apostrophe behind its first letter, and before its last one: o'brian of obrian, macy's of
+    macys."""
+    if not (text.isalpha() and len(text) >= EDITED_LETTERS_MIN):
+        return []
+    return [f"{text[:1]}'{text[1:]}".encode(), f"{text[:-1]}'{text[-1:]}".encode()]
 
 
 def begun(statistics: Statistics, letters: bytes, *, folds: bool = True) -> Piece:

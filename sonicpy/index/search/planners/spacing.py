@@ -48,6 +48,7 @@ RARE_MIN, RARE_SHARE = 4, 1 / 16
 """A single letter is cut off a word only if at most this number of objects, or this share of them, hold the letter."""
 SIGNS = re.compile(rb"[^\w\x80-\xff]+|_+")
 SIZES = re.compile(rb"\d+(?:x\d+)+")
+VERSION = re.compile(rb"[a-z]{2,}\d+")
 SHARE = 0.5
 """The share of the typed spelling's weight that the other one has."""
 
@@ -145,13 +146,15 @@ def has_many_digits(word: bytes) -> bool:
 
 def _ways_at_joints(word: bytes) -> list[list[bytes]]:
     """Return the ways to cut a word at its joints, or at its signs alone, and a number into groups of digits; without
-    the `x` between two numbers.
+    the `x` between two numbers, and with the `v` that versions have (vue3: vue v3).
     """
     if word.isalpha():
         return []
     tokens = tokens_of(word)
     sized = SIZES.fullmatch(word)
-    ways = [tokens, SIGNS.split(word), [token for token in tokens if token != b"x"] if sized else [], groups_of(word)]
+    version = [tokens[0], b"v" + tokens[1]] if VERSION.fullmatch(word) else []
+    unsized = [token for token in tokens if token != b"x"] if sized else []
+    ways = [tokens, SIGNS.split(word), unsized, version, groups_of(word)]
     return [way for place, way in enumerate(ways) if way not in ([], [word], *ways[:place]) and b"" not in way]
 
 

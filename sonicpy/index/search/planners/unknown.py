@@ -1,5 +1,5 @@
 """Words that lead to nothing else: identifiers with an error in their letters, and words written together of which one
-is unfinished, in another form, or mistyped (glued.py).
+is unfinished, in another form, or mistyped (glued.py), or words of which the last syllable is (composing.py).
 
 `iphnoe15` finds `iphone15`, but not `iphone16`: digits have no errors.
 """
@@ -13,7 +13,15 @@ from sonicpy.index.search.beginnings import edits_of_beginning, likeliest_beginn
 from sonicpy.index.search.begun_words import folded
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.completions import LIKELIEST, LIKELIEST_SHARES
-from sonicpy.index.search.planners.glued import Asked, asked_of_glued, begun, pieces_of_glued
+from sonicpy.index.search.planners.composing import composed_of
+from sonicpy.index.search.planners.glued import (
+    WORDS_MAX,
+    Asked,
+    asked_of_glued,
+    begun,
+    pieces_of_glued,
+    with_apostrophes,
+)
 from sonicpy.index.search.planners.spacing import SHARE, Piece
 from sonicpy.index.search.statistics import Statistics
 
@@ -37,7 +45,9 @@ def asked_of(word: bytes, *, is_last: bool) -> Asked:
     if ways:
         last = [*(way[-1] for way in ways), *_closed(word)] if is_last else []
         return Asked(last, [], list(dict.fromkeys(piece for way in ways for piece in way if _is_mistyped(piece, word))))
-    return asked_of_glued(folded(word).decode(), is_last=is_last)
+    asked = asked_of_glued(folded(word).decode(), is_last=is_last)
+    composed = [each.beginning.encode() for each in composed_of(word.decode())] if is_last else []
+    return asked._replace(begun=[*composed, *asked.begun])
 
 
 def read_again(
@@ -67,10 +77,11 @@ def read_again(
         ]  # fmt: skip
         if _add(statistics, clause, pieces):
             return
-    if not ways:
+    if not ways and not (is_last and _add(statistics, clause, [_composed(statistics, word.decode())])):
         text = folded(word) if matching is not None else word
         pieces = pieces_of_glued(statistics, text.decode(), matching, is_last=is_last, may_correct=may_correct)
-        _add(statistics, clause, pieces)
+        if not _add(statistics, clause, pieces) and may_correct:
+            _correct_without_apostrophe(statistics, clause, text.decode())
 
 
 def _add(statistics: Statistics, clause: Clause, pieces: list[Piece]) -> bool:
@@ -125,6 +136,28 @@ def _correct(statistics: Statistics, clause: Clause, word: bytes) -> None:
     add_misspelt(clause, likely, clause.weight, statistics.objects, LIKELIEST, LIKELIEST_SHARES)
     if likely:
         clause.holders = max(clause.holders, 1)
+
+
+def _composed(statistics: Statistics, word: str) -> Piece:
+    """Return the words that a word becomes when its last syllable is complete: those that most objects hold."""
+    found = [
+        (-row.df, each)
+        for composed in composed_of(word)
+        for each, row, _ in statistics.beginnings(composed.beginning.encode(), 0)
+        if composed.holds(each.decode())
+    ]
+    return tuple(each for _, each in sorted(found)[:WORDS_MAX])
+
+
+def _correct_without_apostrophe(statistics: Statistics, clause: Clause, text: str) -> None:
+    """Add the corrections of a word that lacks an apostrophe, which is no error beside the others."""
+    for word in with_apostrophes(text):
+        found = [
+            each
+            for each in corrections(statistics, word, COMPARED, ())
+            if b"'" in each[0] and each[4] <= edits_allowed(len(text))
+        ]
+        add_expansions(clause, found[:CORRECTED_MAX], statistics.objects)
 
 
 def _is_alike(word: bytes, other: bytes, edits: int) -> bool:

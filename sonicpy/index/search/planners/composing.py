@@ -1,0 +1,61 @@
+"""Words of Hangul whose last syllable is still being composed by an input method.
+
+A word passes through others while it is typed: hak-kyo is hak with a consonant behind it, seo-ul is seo-u, and keo-pi
+is keop before its last vowel moves the consonant to a new syllable.
+"""
+
+from typing import NamedTuple
+
+from sonicpy.lexer.endings import HANGUL_FINALS, HANGUL_FIRST, HANGUL_LAST
+
+JAMO_FIRST, WITH_INITIAL = 0x1100, 588
+"""The first consonant that begins a syllable, and the number of syllables with the same first consonant."""
+INITIALS = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ"
+"""The consonants that begin a syllable, in the order of Unicode."""
+FINALS = [
+    "",
+    *"ㄱ ㄲ ㄱㅅ ㄴ ㄴㅈ ㄴㅎ ㄷ ㄹ ㄹㄱ ㄹㅁ ㄹㅂ ㄹㅅ ㄹㅌ".split(),
+    *"ㄹㅍ ㄹㅎ ㅁ ㅂ ㅂㅅ ㅅ ㅆ ㅇ ㅈ ㅊ ㅋ ㅌ ㅍ ㅎ".split(),
+]
+"""What ends a syllable, in the order of Unicode: nothing, one consonant, or two."""
+
+
+class Composed(NamedTuple):
+    """Words that an unfinished word may become.
+
+    Attributes:
+        beginning: their beginning, which is not empty.
+        syllables: the syllables that follow it.
+    """
+
+    beginning: str
+    syllables: range
+
+    def holds(self, word: str) -> bool:
+        """Return whether a word is one of them."""
+        size = len(self.beginning)
+        return word.startswith(self.beginning) and len(word) > size and ord(word[size]) in self.syllables
+
+
+def composed_of(word: str) -> list[Composed]:
+    """Return what a word may become by further letters of its last syllable; an empty list for a word that ends in no
+    Hangul.
+    """
+    before, last = word[:-1], ord(word[-1])
+    if 0 <= last - JAMO_FIRST < len(INITIALS):
+        found = [Composed(before, _beginning_with(last - JAMO_FIRST))]
+    elif HANGUL_FIRST <= last <= HANGUL_LAST:
+        final = (last - HANGUL_FIRST) % HANGUL_FINALS
+        if not final:
+            found = [Composed(before, range(last, last + HANGUL_FINALS))]
+        else:
+            kept = FINALS.index(FINALS[final][:-1])
+            found = [Composed(before + chr(last - final + kept), _beginning_with(INITIALS.index(FINALS[final][-1])))]
+    else:
+        found = []
+    return [each for each in found if each.beginning]
+
+
+def _beginning_with(initial: int) -> range:
+    first = HANGUL_FIRST + initial * WITH_INITIAL
+    return range(first, first + WITH_INITIAL)
