@@ -172,6 +172,26 @@ def test_a_change_between_ends_the_digest(tmp_path: Path) -> None:
     index.close()
 
 
+@pytest.mark.parametrize("words", [2, 300])
+def test_a_push_of_words_that_the_object_has_ends_the_digest_if_it_changes_anything(words: int) -> None:
+    """Another order of the words, or a word in another named text; the long text's order grows."""
+    text = " ".join(f"w{number:03}" for number in range(words))
+    with sonicpy.open(":memory:", {"store.order": True}) as index:
+        for pushed, is_kept in ((text, True), ("w001 w000", False)):
+            index.upsert("c", "b", "o", text)
+            index.push("c", "b", "o", pushed)
+            assert (index.digests("c", "b", ["o"]) != [None]) is is_kept
+            assert index.query("c", "b", "", phrase="w001 w000").objects == ([] if is_kept else ["o"])
+            assert index.upsert("c", "b", "o", text) is not is_kept
+            assert index.query("c", "b", "", phrase="w001 w000") == []
+        named = {"title": "one", "body": "two"}
+        index.upsert("c", "b", "n", named)
+        index.push("c", "b", "n", "one", field="body")
+        assert index.query("c", "b", "body:one", syntax="web") == ["n"]
+        assert index.upsert("c", "b", "n", named)
+        assert index.query("c", "b", "body:one", syntax="web") == []
+
+
 def test_an_index_that_never_replaced_a_text_is_as_before(tmp_path: Path) -> None:
     index = sonicpy.open(tmp_path / "index")
     index.push("c", "b", "o", "one two")

@@ -92,9 +92,12 @@ class OrderWriter:
         else:
             added = set(self._pushes.added)
             pieces = _pieces(before, [term_id for term_id in ids if term_id not in added])
+        known = len(pieces)
         for piece in [] if given is None else self._given(given):
             if piece not in pieces:
                 pieces.append(piece)
+        if len(pieces) > known:  # even if the object has all of the words already
+            self._view.digests.end(self._bucket, iid)
         self._set(iid, pieces, ids)
         if len(ids) >= GROWING_TERMS and _words(pieces) <= WORDS_MAX:
             self._rows.grow(iid, GrowingOrder(*place_of(self._bucket, iid), pieces), self._view.transaction)
@@ -102,6 +105,8 @@ class OrderWriter:
     def _grow(self, iid: int, growing: GrowingOrder, pieces: IdsInOrder) -> None:
         """Add pieces to an order that grows; without new ones, its places may change with the terms of the object."""
         new = growing.new_of(pieces)
+        if new:
+            self._view.digests.end(self._bucket, iid)
         if (words := growing.words + _words(new)) > WORDS_MAX:
             _warn(words)
             self.drop(iid)

@@ -49,6 +49,8 @@ class TextWriter:
             new: True: the object has no named text yet.
         """
         fitting = self._fitting(terms, names)
+        if not new:  # a word that the object has in another text changes no terms of the object
+            self._view.digests.end(self._bucket, iid)
         ids = [] if new else self._terms.ids_of(iid)
         if not ids:
             self._terms.begin(iid, fitting)
