@@ -12,8 +12,8 @@ ROWS = re.findall(r"^\| `([^`]+)` \| `([^`]+)` \|", PAGE, re.MULTILINE)
 UNFOUND = re.findall(r"`([^` ]+)` in `([^`]+)`|`(\w+)` by `(\w+)`", PAGE.partition("## What is not found")[2])
 
 
-def test_the_table_has_twenty_rows() -> None:
-    assert len(ROWS) == 20 and len(UNFOUND) >= 4
+def test_the_table_has_its_rows() -> None:
+    assert len(ROWS) >= 20 and len(UNFOUND) >= 4
 
 
 @pytest.fixture(scope="module", params=["as pushed", "consolidated"])

@@ -17,7 +17,7 @@ FINALS = [
     *"ㄱ ㄲ ㄱㅅ ㄴ ㄴㅈ ㄴㅎ ㄷ ㄹ ㄹㄱ ㄹㅁ ㄹㅂ ㄹㅅ ㄹㅌ".split(),
     *"ㄹㅍ ㄹㅎ ㅁ ㅂ ㅂㅅ ㅅ ㅆ ㅇ ㅈ ㅊ ㅋ ㅌ ㅍ ㅎ".split(),
 ]
-"""What ends a syllable, in the order of Unicode: nothing, one consonant, or two."""
+"""The ends of syllables, in the order of Unicode: none, one consonant, or two."""
 
 
 class Composed(NamedTuple):
@@ -38,7 +38,7 @@ class Composed(NamedTuple):
 
 
 def composed_of(word: str) -> list[Composed]:
-    """Return what a word may become by further letters of its last syllable; an empty list for a word that ends in no
+    """Return the words that a word may become by further letters of its last syllable; an empty list: it ends in no
     Hangul.
     """
     before, last = word[:-1], ord(word[-1])
