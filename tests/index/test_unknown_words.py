@@ -55,6 +55,7 @@ FOUND = [
     ("creditcrad", "credit card limit"),
     ("credtcard", "credit card limit"),
     ("tshrit", "a t-shirt"),
+    ("spidermna", "Spider-Man"),
     ("emial", "e-mail address"),
     ("obrian", "Conan O'Brien"),
     ("maycs", "Macy's parade"),
@@ -70,6 +71,8 @@ FOUND = [
     ("날씨 서우", "서울 날씨"),
     ("달ㄱ", "달걀 요리"),
     ("닭", "달걀 요리"),
+    ("다", "닭갈비"),
+    ("업", "없다고 한다"),
     # other signs
     ("vue3", "a component of vue v3"),
     ("30000", "timeout = 30_000"),
@@ -158,6 +161,16 @@ def test_a_word_between_low_lines_is_the_word() -> None:
         assert index.query(C, B, "name main").objects[0] == "dunder"
         assert [hit.score >= WHOLLY for hit in index.query(C, B, "name main")] == [True, False, False]
         assert index.query(C, B, "so good")[0].score >= WHOLLY
+
+
+@pytest.mark.parametrize("query", ["disney+", "b+ tree", "a+"])
+def test_an_object_with_the_plus_sign_comes_first(query: str) -> None:
+    with sonicpy.open(":memory:") as index:
+        index.push(C, B, "with", f"{query}, they say")
+        index.push(C, B, "between", f"1+1 of {query.replace('+', '+x')}")
+        index.push(C, B, "without", f"{query.replace('+', '')} they say")
+        assert index.query(C, B, query).objects[:2] == ["with", "without"]
+        assert index.query(C, B, query.replace("+", "")).objects[:1] == ["without"]
 
 
 @pytest.mark.parametrize("query", ["c++", "c++ ", "learn c++", "c#"])

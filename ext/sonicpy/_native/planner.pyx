@@ -54,7 +54,7 @@ LONGEST_FROM letters more than the typed one; the last list has all others."""
 cdef double strength = SHARE_STRENGTH, exponent_max = SHARE_EXPONENT_MAX
 cdef tuple shares = COMPLETION_SHARES
 cdef double LETTER_SHARE = 0.5  # weight of a last word of one character, at most: share of the least of other words
-cdef tuple SIGNED = (b"++", b"#")
+cdef tuple SIGNED = (b"+", b"++", b"#")
 cdef object nothing_left_out = MappingProxyType({})
 NOTHING_LEFT_OUT = nothing_left_out
 """The words that a plan leaves out, if it leaves out none."""

@@ -1,4 +1,4 @@
-"""The signs that belong to a word in the newer rules: C++, C# and .NET."""
+"""The signs that belong to a word in the newer rules: C++, A+, C# and .NET."""
 
 from libc.stdint cimport uint8_t
 
@@ -26,7 +26,7 @@ cdef inline bint opens(const uint8_t *text, Py_ssize_t at) noexcept nogil:
 
 
 cdef inline Py_ssize_t signed_end(const uint8_t *text, Py_ssize_t size, Py_ssize_t began, Py_ssize_t at) noexcept nogil:
-    """Return the end of the signs that belong to the word before them, as in C++ and C#; `at` if no signs do.
+    """Return the end of the signs that belong to the word before them, as in C++, A+ and C#; `at` if no signs do.
 
     Args:
         began, at: the beginning and the end of the word; at `at` is a plus or a number sign.
@@ -35,7 +35,7 @@ cdef inline Py_ssize_t signed_end(const uint8_t *text, Py_ssize_t size, Py_ssize
     if text[at] == c"#":
         end = at + 1 if at - began <= SHARP_LETTERS else at
     else:
-        end = at + 2 if at + 1 < size and text[at + 1] == c"+" else at
+        end = at + 2 if at + 1 < size and text[at + 1] == c"+" else at + 1
     for place in range(began, at):
         if c"0" <= text[place] <= c"9":
             return at

@@ -4,6 +4,7 @@ A word passes through others while it is typed: hak-kyo is hak with a consonant 
 is keop before its last vowel moves the consonant to a new syllable.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from sonicpy.lexer.endings import HANGUL_FINALS, HANGUL_FIRST, HANGUL_LAST
@@ -24,12 +25,18 @@ class Composed(NamedTuple):
     """Words that an unfinished word may become.
 
     Attributes:
-        beginning: their beginning, which is not empty.
-        syllables: the syllables that follow it.
+        beginning: their beginning.
+        syllables: the code points of the syllables that may follow it.
     """
 
     beginning: str
-    syllables: range
+    syllables: Sequence[int]
+
+    def starts(self) -> list[str]:
+        """Return the letters with which they begin; an empty list: too many words begin so."""
+        if self.beginning:
+            return [self.beginning]
+        return [chr(each) for each in self.syllables] if len(self.syllables) <= HANGUL_FINALS else []
 
     def holds(self, word: str) -> bool:
         """Return whether a word is one of them."""
@@ -50,10 +57,12 @@ def composed_of(word: str) -> list[Composed]:
             found = [Composed(before, range(last, last + HANGUL_FINALS))]
         else:
             kept = FINALS.index(FINALS[final][:-1])
-            found = [Composed(before + chr(last - final + kept), _beginning_with(INITIALS.index(FINALS[final][-1])))]
+            moved = _beginning_with(INITIALS.index(FINALS[final][-1]))
+            longer = [last - final + place for place, each in enumerate(FINALS) if each.startswith(FINALS[final])]
+            found = [Composed(before + chr(last - final + kept), moved), Composed(before, longer)]
     else:
         found = []
-    return [each for each in found if each.beginning]
+    return found
 
 
 def _beginning_with(initial: int) -> range:

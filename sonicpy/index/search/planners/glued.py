@@ -15,6 +15,8 @@ from sonicpy.index.search.statistics import Statistics
 
 WORDS_MAX, CORRECTED_MAX = 16, 4
 """The most words of a piece: those that most objects hold; and the most corrections of one."""
+SWAPPED_LETTERS_MIN = 3
+"""The fewest letters of a word with an error: two of three may be swapped."""
 FORM_LETTERS_MIN, BEGUN_LETTERS_MIN, BESIDE_LETTERS_MIN = 3, 2, 3
 """The fewest letters of a second word in another form, of one that is unfinished, and of one beside a mistyped one,
 which may also be a rare single letter."""
@@ -156,7 +158,7 @@ def _one_mistyped(statistics: Statistics, text: str, heads: dict[int, Piece]) ->
 
 def _may_be_mistyped(piece: str, beside: str) -> bool:
     is_beside = len(beside) >= BESIDE_LETTERS_MIN or (len(beside) == 1 and beside.isascii())
-    return piece.isalpha() and beside.isalpha() and len(piece) >= EDITED_LETTERS_MIN and is_beside
+    return piece.isalpha() and beside.isalpha() and len(piece) >= SWAPPED_LETTERS_MIN and is_beside
 
 
 def _corrected(statistics: Statistics, word: bytes) -> Piece:

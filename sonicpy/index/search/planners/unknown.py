@@ -46,8 +46,9 @@ def asked_of(word: bytes, *, is_last: bool) -> Asked:
         last = [*(way[-1] for way in ways), *_closed(word)] if is_last else []
         return Asked(last, [], list(dict.fromkeys(piece for way in ways for piece in way if _is_mistyped(piece, word))))
     asked = asked_of_glued(folded(word).decode(), is_last=is_last)
-    composed = [each.beginning.encode() for each in composed_of(word.decode())] if is_last else []
-    return asked._replace(begun=[*composed, *asked.begun])
+    composed = composed_of(word.decode()) if is_last else []
+    starts = [start.encode() for each in composed for start in each.starts()]
+    return asked._replace(begun=[*starts, *asked.begun])
 
 
 def read_again(
@@ -143,7 +144,8 @@ def _composed(statistics: Statistics, word: str) -> Piece:
     found = [
         (-row.df, each)
         for composed in composed_of(word)
-        for each, row, _ in statistics.beginnings(composed.beginning.encode(), 0)
+        for start in composed.starts()
+        for each, row, _ in statistics.beginnings(start.encode(), 0)
         if composed.holds(each.decode())
     ]
     return tuple(each for _, each in sorted(found)[:WORDS_MAX])
