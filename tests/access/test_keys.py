@@ -119,11 +119,44 @@ def test_a_filter_of_a_token_adds_to_that_of_its_key(store: KeyStore, keys: Keys
         ({"buckets": ["a/b/c"]}, "is not collection or collection/bucket"),
         ({"filter": ""}, "filter of the token"),
         ({"admin": True}, "has the claim 'admin'"),
+        ({"exp": "soon"}, "exp of the token is 'soon'; allowed are seconds since 1970"),
+        ({"exp": float("nan")}, "exp of the token is nan; allowed are seconds since 1970"),
+        ({"exp": 10**400}, "exp of the token is a number of more than 128 digits; allowed are seconds"),
+        ({"iat": None}, "iat of the token is None; allowed are seconds since 1970"),
+        ({"nbf": True}, "nbf of the token is True; allowed are seconds since 1970"),
+        ({"sub": ["anyone"]}, "sub of the token is of type list; allowed are texts and whole numbers"),
+        ({"jti": 1.5}, "jti of the token is 1.5; allowed are texts and whole numbers"),
     ],
 )
 def test_a_token_that_is_signed_but_not_allowed(store: KeyStore, keys: Keys, claims: dict[str, Any], why: str) -> None:
     added(store)
     assert why in reason(keys, token(**claims))
+
+
+def test_the_claims_of_the_application_are_texts_or_whole_numbers(store: KeyStore, keys: Keys) -> None:
+    added(store)
+    for claims in ({"sub": 7, "jti": 42}, {"sub": "anyone", "jti": "a-1"}, {"exp": time.time() + 60.5}):
+        assert keys.admit(token(**claims).encode()) is not None
+
+
+def test_the_clock_of_a_token_may_differ_but_not_that_of_a_key(
+    store: KeyStore, keys: Keys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added(store)
+    over = "not_permitted(the token has expired; its exp is over)"
+    permit = keys.admit(token(exp=int(time.time()) - 20, iat=time.time() + 20, nbf=time.time() + 20).encode())
+    assert permit is not None
+    assert reason(keys, token(exp=int(time.time()) - 61)) == over
+    permit.use()
+    now, past = time.monotonic(), time.time()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 41)
+    monkeypatch.setattr(time, "time", lambda: past + 41)
+    with pytest.raises(NotPermitted) as refused:
+        permit.use()
+    assert str(refused.value) == over
+    monkeypatch.undo()
+    added(store, "brief", expires=time.time() - 1)
+    assert reason(keys, token("brief")) == "not_permitted(the key brief has expired)"
 
 
 def test_a_token_without_an_end(store: KeyStore, keys: Keys) -> None:
