@@ -2,12 +2,14 @@
 
 import time
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import jwt
 import pytest
 
+import sonicpy
 from sonicpy.access.admission import FRESH_S, Keys
 from sonicpy.access.grant import Grant, NotPermitted, TooOften
 from sonicpy.access.key import Key, hash_of, make_key, new_secret, pack_key, rights_of
@@ -214,6 +216,18 @@ def test_a_file_of_keys_is_read_again(store: KeyStore, tmp_path: Path, capsys: p
     path.write_text("[web]\nhash = 'zz'\nscopes = ['a']")
     with pytest.raises(ConfigError, match="the key 'web' cannot be read"):
         keys.admit(secret.encode())
+
+
+def test_verbs_that_read_keys_need_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for verb, folder in product(("list", "export"), (tmp_path / "nope", tmp_path)):
+        assert main(["keys", verb, "--data", str(folder)]) == 1
+        assert capsys.readouterr() == ("", f"sonicpy: there is no index in {folder}\n")
+    sonicpy.open(tmp_path / "store").close()
+    assert main(["keys", "list", "--data", str(tmp_path / "store")]) == 0, "an index without keys"
+    before = ["--data", str(tmp_path / "before")]
+    assert main(["keys", "add", "web", "--bucket", "c", *before]) == 0, "keys may come before the index"
+    assert main(["keys", "list", *before]) == 0
+    assert "web" in capsys.readouterr().out
 
 
 def test_the_verbs_of_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
