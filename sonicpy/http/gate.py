@@ -246,7 +246,7 @@ class Gate:
 
 
 def is_preflight(scope: Scope) -> bool:
-    """Return whether a browser asks what a page of another origin may send."""
+    """Return whether a browser asks for the rights of a page of another origin."""
     names = {name for name, _ in scope["headers"]}
     return scope["method"] == "OPTIONS" and names >= {b"origin", b"access-control-request-method"}
 

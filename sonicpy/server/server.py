@@ -93,7 +93,7 @@ def serve(loaded: Loaded, announce: Announce) -> int:
 
 
 def check_settings(config: Config) -> None:
-    """Check what `serve` checks of the settings besides their form, without opening an address or the index.
+    """Make the checks of `serve` that need more than the settings, such as files, and no address and no index.
 
     Raises:
         SonicError: the server would not start.
