@@ -61,6 +61,7 @@ def test_a_function_of_a_module_or_of_a_file(tmp_path: Path, monkeypatch: pytest
 
 
 WRONG = [
+    ("https://x/{objekt}", "shows no objects; allowed are a URL with {object}, a .jsonl or .csv file"),
     ("nothing", "allowed are a URL with {object}, a .jsonl or .csv file, or module:function"),
     ("javascript:alert('{object}')", "allowed are links that begin with http:, https: or a path"),
     ("missing.csv", "cannot be read as rows that show objects: No such file or directory"),

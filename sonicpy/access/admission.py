@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 from sonicpy.access.grant import Grant, NotPermitted
 from sonicpy.access.key import Key, is_past, key_name
 from sonicpy.access.rates import Rates
-from sonicpy.access.tokens import key_of_token, looks_like_token, narrowed, signing_secret
+from sonicpy.access.tokens import EXPIRED, key_of_token, looks_like_token, narrowed, signing_secret
 
 FRESH_S = 0.5
 """The time in seconds for which the result of looking up a key is used again: a change takes effect within this
@@ -80,8 +80,7 @@ class Keys:
         return None if grant is None else self._permit(grant, key)
 
     def _permit(self, grant: Grant, key: Key) -> "Permit":
-        if is_past(grant.expires):
-            raise NotPermitted(f"the key {grant.key} has expired")
+        _check_time(grant, key)
         if grant.filters and not self._takes_filters:
             raise NotPermitted(f"the key {grant.key} has a fixed filter, which compat mode lacks")
         return self._made(grant, key)
@@ -138,8 +137,7 @@ class Permit:
     def _check(self, now: float) -> None:
         if self._get(self.grant.key) != self._key:
             raise NotPermitted(f"the key {self.grant.key} was revoked or changed since this connection began")
-        if is_past(self.grant.expires):
-            raise NotPermitted(f"the key {self.grant.key} has expired")
+        _check_time(self.grant, self._key)
         self._fresh_until = self._next_check(now)
 
     def _next_check(self, now: float) -> float:
@@ -147,3 +145,11 @@ class Permit:
         the time at which the key expires."""
         expires = self.grant.expires
         return now + (FRESH_S if expires is None else min(FRESH_S, expires - time.time()))
+
+
+def _check_time(grant: Grant, key: Key) -> None:
+    """Raise NotPermitted if a key, or the token to which rights of the key belong, has expired."""
+    if is_past(key.expires):
+        raise NotPermitted(f"the key {key.name} has expired")
+    if is_past(grant.expires):
+        raise NotPermitted(EXPIRED)

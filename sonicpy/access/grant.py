@@ -41,7 +41,7 @@ class Grant:
         scopes: the buckets of the key.
         within: the buckets to which a token narrows `scopes`; None: there is no token, or it does not narrow them.
         filters: the filters of the key and of the token, which are added to every query.
-        expires: the time of the end, in seconds since 1970; None: never.
+        expires: the time of the end, in seconds since 1970; None: never. That of a token allows for other clocks.
         rate: the most requests a second; None: no limit.
     """
 

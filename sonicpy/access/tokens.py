@@ -13,7 +13,7 @@ import time
 from typing import Any
 
 from sonicpy.access.grant import Grant, NotPermitted
-from sonicpy.access.key import FILTER_MAX, NAME
+from sonicpy.access.key import FILTER_MAX, NAME, is_past
 from sonicpy.access.scopes import SCOPES_MAX, KeyScope, scope_of
 from sonicpy.errors import ConfigError, InvalidArgument
 from sonicpy.filters.fixed import with_fixed
@@ -28,6 +28,9 @@ SECRET_MIN = 32
 """The fewest characters of server.secret."""
 CLAIMS = frozenset({"exp", "iat", "nbf", "buckets", "filter", "sub", "jti"})
 """The claims that a token may have; `sub` and `jti` are for the application and have no effect here."""
+EXPIRED = "the token has expired; its exp is over"
+TIME_MAX = 1e11
+"""The bound of the times of a token, in seconds since 1970."""
 _SALT = b"sonicpy tokens"
 
 
@@ -74,17 +77,9 @@ def narrowed(token: str, signed_with: str, grant: Grant) -> Grant | None:
         NotPermitted: the signature is right, but the token is too old, too long-lived, or has a wrong claim.
     """
     jwt = _jwt()
+    unchecked = dict.fromkeys((f"verify_{claim}" for claim in ("exp", "iat", "nbf", "aud", "iss", "sub", "jti")), False)
     try:
-        claims = jwt.decode(
-            token, signed_with, algorithms=[ALGORITHM], leeway=SKEW_S,
-            options={"require": ["exp"], "verify_aud": False, "verify_iss": False, "verify_sub": False},
-        )  # fmt: skip
-    except jwt.exceptions.ExpiredSignatureError:
-        raise NotPermitted("the token has expired; its exp is over") from None
-    except jwt.exceptions.ImmatureSignatureError:
-        raise NotPermitted("the token is not valid yet; its nbf or iat is to come") from None
-    except jwt.exceptions.MissingRequiredClaimError:
-        raise NotPermitted("the token has no exp; allowed are 7 days from now") from None
+        claims = jwt.decode(token, signed_with, algorithms=[ALGORITHM], options=unchecked)
     except jwt.exceptions.InvalidTokenError:
         return None
     return _narrowed(claims, grant)
@@ -94,9 +89,11 @@ def _narrowed(claims: dict[str, Any], grant: Grant) -> Grant:
     unknown = sorted(claims.keys() - CLAIMS)
     if unknown:
         raise NotPermitted(f"the token has the claim {shown(unknown[0])}; allowed are {', '.join(sorted(CLAIMS))}")
-    expires = float(claims["exp"])
-    if expires > time.time() + LIFE_MAX_S + SKEW_S:
-        raise NotPermitted("the exp of the token is more than 7 days ahead; allowed are 7 days from now")
+    expires = _end(claims)
+    for claim in ("sub", "jti"):
+        value = claims.get(claim)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, str | int)):
+            raise NotPermitted(f"{claim} of the token is {shown(value)}; allowed are texts and whole numbers")
     text = claims.get("filter")
     if text is not None and not (isinstance(text, str) and text.strip() and len(text) <= FILTER_MAX):
         raise NotPermitted(f"the filter of the token is {shown(text)}; allowed are 1 to {FILTER_MAX} characters")
@@ -111,6 +108,30 @@ def _narrowed(claims: dict[str, Any], grant: Grant) -> Grant:
         filters=filters,
         expires=expires if grant.expires is None else min(expires, grant.expires),
     )
+
+
+def _end(claims: dict[str, Any]) -> float:
+    """Return the time up to which a token is taken by a clock that is SKEW_S ahead of that of its application.
+
+    Raises:
+        NotPermitted: a time of the token is missing, wrong, over, or to come.
+    """
+    if claims.get("exp") is None:
+        raise NotPermitted("the token has no exp; allowed are 7 days from now")
+    times = {claim: claims[claim] for claim in ("exp", "iat", "nbf") if claim in claims}
+    for claim, value in times.items():
+        # JSON of Python reads NaN and Infinity, too; an int may be too large for a float.
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < TIME_MAX:
+            raise NotPermitted(f"{claim} of the token is {shown(value)}; allowed are seconds since 1970, below 1e11")
+    now = time.time()
+    exp = times.pop("exp")
+    if is_past(exp + SKEW_S, now):
+        raise NotPermitted(EXPIRED)
+    if any(begin > now + SKEW_S for begin in times.values()):
+        raise NotPermitted("the token is not valid yet; its nbf or iat is to come")
+    if exp > now + LIFE_MAX_S + SKEW_S:
+        raise NotPermitted("the exp of the token is more than 7 days ahead; allowed are 7 days from now")
+    return float(exp + SKEW_S)
 
 
 def _scopes(names: object) -> tuple[KeyScope, ...]:

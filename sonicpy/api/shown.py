@@ -54,7 +54,7 @@ def shows(setting: str | Function) -> Show:
         return _template(setting)
     if Path(setting).suffix in READERS:
         return _rows(Path(setting))
-    if ":" in setting:
+    if ":" in setting and "://" not in setting:
         return _function(setting)
     raise ConfigError(
         f"{setting!r} shows no objects; allowed are a URL with {{object}}, a .jsonl or .csv file, or module:function."

@@ -43,8 +43,11 @@ def add_verbs(verbs: Verbs) -> None:
 
 
 def run_check(arguments: argparse.Namespace) -> int:
-    """Print a line for each warning and one for the result; return 0. Raises ConfigError for a wrong setting."""
+    """Print a line for each warning and one for the result; return 0. Raises SonicError if serve would not start."""
+    from sonicpy.server.server import check_settings  # noqa: PLC0415  other verbs need no server
+
     loaded = load(arguments.file or arguments.config, os.environ, {})
+    check_settings(loaded.config)
     notes = list(map(str, loaded.remarks))
     if loaded.config.server.compat == "sonic" and find_spec("whatlang") is None:
         notes.append(WITHOUT_WHATLANG)

@@ -5,6 +5,7 @@ import json
 import re
 import sys
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from sonicpy.cli.brokers import add_brokers, brokers
 from sonicpy.cli.cluster_room import load_cluster
 from sonicpy.cli.output import remark, show
 from sonicpy.cli.settings import add_index_flags, load_settings
+from sonicpy.cli.target import expect_index
 from sonicpy.errors import ConfigError, InvalidArgument
 
 DESCRIPTION = """\
@@ -103,8 +105,8 @@ def run_add(arguments: argparse.Namespace) -> int:
 
 
 def run_list(arguments: argparse.Namespace) -> int:
-    """Print the keys; return 0."""
-    for key in _store(arguments).all():
+    """Print the keys; return 0. Raises StoreError if the folder holds neither keys nor an index."""
+    for key in _all(arguments):
         show(arguments, {"name": key.name, **rights_of(key)}, _line(key))
     return 0
 
@@ -136,8 +138,8 @@ def run_sign(arguments: argparse.Namespace) -> int:
 
 
 def run_export(arguments: argparse.Namespace) -> int:
-    """Print the keys as TOML; return 0."""
-    for key in _store(arguments).all():
+    """Print the keys as TOML; return 0. Raises StoreError if the folder holds neither keys nor an index."""
+    for key in _all(arguments):
         held = {"hash": key.hash.hex(), **rights_of(key)}
         lines = [f"{part} = {_toml(value)}" for part, value in held.items()]
         show(arguments, {"name": key.name, **held}, f"[{key.name}]", *lines, "")
@@ -157,6 +159,14 @@ def _store(arguments: argparse.Namespace) -> Any:
         registered = load_cluster("registry.registered_keys")
         return registered.ClusterKeys(brokers(arguments))
     return KeyStore(Path(load_settings(arguments).config.store.kv.path))
+
+
+def _all(arguments: argparse.Namespace) -> Iterable[Key]:
+    store = _store(arguments)
+    if isinstance(store, KeyStore) and not store.is_there:
+        expect_index(store.path.parent)
+    keys: Iterable[Key] = store.all()
+    return keys
 
 
 def _line(key: Key) -> str:

@@ -4,7 +4,8 @@ No key is named here, so that the models can import this module.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import get_args
 
 from pydantic import ValidationError
@@ -12,6 +13,7 @@ from pydantic.fields import FieldInfo
 from rapidfuzz import fuzz, process
 
 from sonicpy.config.kinds import Allowed
+from sonicpy.errors import ConfigError
 
 SHOWN_LENGTH = 60
 NEAR_ENOUGH = 60.0
@@ -63,6 +65,15 @@ def hint(key: str, known: Iterable[str]) -> str:
     """Return the part of a sentence that names the known key most similar to `key`; empty if no key is similar."""
     best = process.extractOne(key, list(known), scorer=fuzz.ratio, score_cutoff=NEAR_ENOUGH)
     return "" if best is None else f"; the nearest known key is {best[0]}"
+
+
+@contextmanager
+def naming(key: str) -> Iterator[None]:
+    """Put `key` before the message of a ConfigError inside a `with` block."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{key}: {error}") from error
 
 
 def is_secret(field: FieldInfo) -> bool:

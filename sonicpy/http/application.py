@@ -79,6 +79,11 @@ def app(
     return Gate(compressed, Offered(application.routes), rules, {Endpoint("GET", "/v1/query"): LeanQuery(backend)})
 
 
+def check_hits(hits: str) -> None:
+    """Raise ConfigError if `app` would not take `hits`."""
+    shows(hits)
+
+
 def framework(*, has_password: bool) -> FastAPI:
     """Return an application without operations; its schema describes the form of problems and, with `has_password`, the
     password."""

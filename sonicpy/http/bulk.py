@@ -31,10 +31,13 @@ class Rows:
         self._named: list[RefusedJson] = []
 
     async def add(self, line: bytes) -> None:
-        """Take a line; push waiting rows once there are ROWS_MAX. Raises InvalidArgument if line 1 is UTF-16."""
+        """Take a line, or more than LINE_BYTES_MAX bytes of one that is too long; push waiting rows once there are
+        ROWS_MAX. Raises InvalidArgument if line 1 is UTF-16.
+        """
         if not self._count and line.startswith(UTF16_MARKS):
             raise InvalidArgument("the body begins as UTF-16 does; allowed is UTF-8")
-        if not line.strip().removeprefix(UTF8_MARK.encode()):
+        is_whole = len(line) <= LINE_BYTES_MAX  # behind the white space of another one, there may be a row
+        if is_whole and not line.strip().removeprefix(UTF8_MARK.encode()):
             return
         self._count += 1
         try:
@@ -74,29 +77,29 @@ async def push_stream(backend: Backend, parts: AsyncIterator[bytes], *, upsert: 
         upsert: whether each text replaces the words of its object.
 
     Raises:
-        InvalidArgument: a line is longer than LINE_BYTES_MAX, or the body is UTF-16; the rows before are pushed.
+        InvalidArgument: the body is UTF-16.
         SonicError: rows cannot be pushed; the rows before them are.
     """
     rows = Rows(backend, upsert=upsert)
-    rest = bytearray()  # of a line whose end has not come
+    rest = bytearray()  # of a line whose end has not come; of a long line, only as much as shows that it is too long
     async for part in parts:
         first, *lines = part.split(b"\n")
-        rest += first
-        if len(rest) > LINE_BYTES_MAX:
-            raise InvalidArgument(f"a line of the body has more than {LINE_BYTES_MAX} bytes")
+        rest += first[: LINE_BYTES_MAX + 1 - len(rest)]
         if not lines:
             continue
         await rows.add(bytes(rest))
         for line in lines[:-1]:
             await rows.add(line)
-        rest = bytearray(lines[-1])
+        rest = bytearray(lines[-1][: LINE_BYTES_MAX + 1])
     await rows.add(bytes(rest))
     await rows.push()
     return rows.report()
 
 
 def row_of(line: bytes) -> TextRow:
-    """Return the row in a line. Raises InvalidArgument if the line holds no row."""
+    """Return the row in a line. Raises InvalidArgument if the line holds no row, or is too long."""
+    if len(line) > LINE_BYTES_MAX:
+        raise InvalidArgument(f"the line has more than {LINE_BYTES_MAX} bytes")
     try:
         held = flat_json(line)
         names = (held["collection"], held["bucket"], held["object"], held["text"])

@@ -119,7 +119,10 @@ class Gate:
             except HTTPException as refused:
                 await self._refuse(refused, scope, receive, AnswerWriter(send, scope))
             else:
-                await self._behind_hosts(scope, receive, varying(send) if self._varies else send)
+                out = varying(send) if self._varies else send
+                if self._rules.origins and is_preflight(scope):  # CORSMiddleware itself answers
+                    out = AnswerWriter(out, scope).send
+                await self._behind_hosts(scope, receive, out)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request whose Host is accepted."""
@@ -240,6 +243,12 @@ class Gate:
         if origin is None or "*" in self._rules.origins or origin.decode("latin-1") in self._rules.origins:
             return False
         return origin.partition(b"://")[2] != headers.get(b"host")
+
+
+def is_preflight(scope: Scope) -> bool:
+    """Return whether a browser asks for the rights of a page of another origin."""
+    names = {name for name, _ in scope["headers"]}
+    return scope["method"] == "OPTIONS" and names >= {b"origin", b"access-control-request-method"}
 
 
 def id_of(scope: Scope) -> str:

@@ -18,7 +18,7 @@ from sonicpy.late import import_now
 from sonicpy.server.connections.connection import Connection
 from sonicpy.server.connections.descriptors import raise_limit
 from sonicpy.server.connections.listeners import Listeners, tls_context
-from sonicpy.server.connections.permits import admitting
+from sonicpy.server.connections.permits import admitting, keys_of
 from sonicpy.server.connections.serving import end_connections, limits_of
 from sonicpy.server.jobs.tasks import PeriodicTasks
 from sonicpy.server.process.loop import run_loop, settle_garbage
@@ -90,6 +90,21 @@ def serve(loaded: Loaded, announce: Announce) -> int:
         SonicError: the index cannot be opened or an address cannot be used.
     """
     return run(Server(loaded.config, announce), loaded)
+
+
+def check_settings(config: Config) -> None:
+    """Make the checks of `serve` that need more than the settings, such as files, and no address and no index.
+
+    Raises:
+        SonicError: the server would not start.
+    """
+    tls_context(config.channel)
+    keys_of(config)
+    if config.metrics.address is not None:
+        load_metrics()
+    if config.http.address is not None:
+        load_http()
+        importlib.import_module("sonicpy.server.web.http_checks").check_http(config)
 
 
 def run(server: "Server", loaded: Loaded) -> int:

@@ -239,6 +239,10 @@ def test_a_token_reaches_its_buckets(server: Server, secrets: dict[str, str]) ->
         assert asking.get("/v1/query", collection="mine", bucket="a", text=OUTSIDE).status == 403
     with Asking(http_port(server), token("whole", exp=int(time.time()) - 3600)) as asking:
         assert "has expired" in asking.get("/v1/query", collection="mine", bucket="b", text="a").body["detail"]
+    with Asking(http_port(server), token("whole", exp="soon")) as asking:
+        answer = asking.get("/v1/query", collection="mine", bucket="b", text="a")
+        assert answer.status == 403, "the signature is right: this is no wrong password"
+        assert "exp of the token is 'soon'" in answer.body["detail"]
 
 
 def test_a_revoked_key_ends_on_open_connections(server: Server, tmp_path: Path) -> None:

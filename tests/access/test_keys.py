@@ -2,12 +2,14 @@
 
 import time
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import jwt
 import pytest
 
+import sonicpy
 from sonicpy.access.admission import FRESH_S, Keys
 from sonicpy.access.grant import Grant, NotPermitted, TooOften
 from sonicpy.access.key import Key, hash_of, make_key, new_secret, pack_key, rights_of
@@ -119,11 +121,44 @@ def test_a_filter_of_a_token_adds_to_that_of_its_key(store: KeyStore, keys: Keys
         ({"buckets": ["a/b/c"]}, "is not collection or collection/bucket"),
         ({"filter": ""}, "filter of the token"),
         ({"admin": True}, "has the claim 'admin'"),
+        ({"exp": "soon"}, "exp of the token is 'soon'; allowed are seconds since 1970"),
+        ({"exp": float("nan")}, "exp of the token is nan; allowed are seconds since 1970"),
+        ({"exp": 10**400}, "exp of the token is a number of more than 128 digits; allowed are seconds"),
+        ({"iat": None}, "iat of the token is None; allowed are seconds since 1970"),
+        ({"nbf": True}, "nbf of the token is True; allowed are seconds since 1970"),
+        ({"sub": ["anyone"]}, "sub of the token is of type list; allowed are texts and whole numbers"),
+        ({"jti": 1.5}, "jti of the token is 1.5; allowed are texts and whole numbers"),
     ],
 )
 def test_a_token_that_is_signed_but_not_allowed(store: KeyStore, keys: Keys, claims: dict[str, Any], why: str) -> None:
     added(store)
     assert why in reason(keys, token(**claims))
+
+
+def test_the_claims_of_the_application_are_texts_or_whole_numbers(store: KeyStore, keys: Keys) -> None:
+    added(store)
+    for claims in ({"sub": 7, "jti": 42}, {"sub": "anyone", "jti": "a-1"}, {"exp": time.time() + 60.5}):
+        assert keys.admit(token(**claims).encode()) is not None
+
+
+def test_the_clock_of_a_token_may_differ_but_not_that_of_a_key(
+    store: KeyStore, keys: Keys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added(store)
+    over = "not_permitted(the token has expired; its exp is over)"
+    permit = keys.admit(token(exp=int(time.time()) - 20, iat=time.time() + 20, nbf=time.time() + 20).encode())
+    assert permit is not None
+    assert reason(keys, token(exp=int(time.time()) - 61)) == over
+    permit.use()
+    now, past = time.monotonic(), time.time()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 41)
+    monkeypatch.setattr(time, "time", lambda: past + 41)
+    with pytest.raises(NotPermitted) as refused:
+        permit.use()
+    assert str(refused.value) == over
+    monkeypatch.undo()
+    added(store, "brief", expires=time.time() - 1)
+    assert reason(keys, token("brief")) == "not_permitted(the key brief has expired)"
 
 
 def test_a_token_without_an_end(store: KeyStore, keys: Keys) -> None:
@@ -181,6 +216,18 @@ def test_a_file_of_keys_is_read_again(store: KeyStore, tmp_path: Path, capsys: p
     path.write_text("[web]\nhash = 'zz'\nscopes = ['a']")
     with pytest.raises(ConfigError, match="the key 'web' cannot be read"):
         keys.admit(secret.encode())
+
+
+def test_verbs_that_read_keys_need_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for verb, folder in product(("list", "export"), (tmp_path / "nope", tmp_path)):
+        assert main(["keys", verb, "--data", str(folder)]) == 1
+        assert capsys.readouterr() == ("", f"sonicpy: there is no index in {folder}\n")
+    sonicpy.open(tmp_path / "store").close()
+    assert main(["keys", "list", "--data", str(tmp_path / "store")]) == 0, "an index without keys"
+    before = ["--data", str(tmp_path / "before")]
+    assert main(["keys", "add", "web", "--bucket", "c", *before]) == 0, "keys may come before the index"
+    assert main(["keys", "list", *before]) == 0
+    assert "web" in capsys.readouterr().out
 
 
 def test_the_verbs_of_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,9 @@
 
 import json
 import os
+import socket
+import subprocess
+import sys
 import tomllib
 from itertools import product
 from pathlib import Path
@@ -60,6 +63,49 @@ def test_a_file_that_does_not_work(capsys: pytest.CaptureFixture[str]) -> None:
         Path("some.cfg").write_text(content)
         assert main([*verb, "some.cfg"]) == 2
         assert capsys.readouterr() == ("", f"sonicpy: {sentence}\n")
+
+
+UNUSABLE = [
+    ('server.secret = "short"', "server.secret has 5 characters; allowed are at least 32, chosen at random."),
+    ('server.keys = "/nope"', "server.keys: the keys in /nope cannot be read: No such file or directory."),
+    (
+        'channel = {tls_certificate = "/nope", tls_key = "/nope"}',
+        "channel.tls_certificate names /nope, which cannot be read: No such file or directory.",
+    ),
+    (
+        'http.inet = "0.0.0.0:0"',
+        "http.inet is 0.0.0.0:0, which other machines reach, and channel.auth_password is not set; allowed are an "
+        "address of this machine alone, a password, or http.without_password = true.",
+    ),
+    (
+        'http = {inet = "127.0.0.1:0", hits = "nope.csv"}',
+        "http.hits: nope.csv cannot be read as rows that show objects: No such file or directory.",
+    ),
+    (
+        'http = {inet = "127.0.0.1:0", hits = "https://x/{objekt}"}',
+        "http.hits: 'https://x/{objekt}' shows no objects; allowed are a URL with {object}, a .jsonl or .csv file, "
+        "or module:function.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("content", "sentence"), UNUSABLE)
+def test_check_ends_as_serve_does(content: str, sentence: str, capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("uvicorn")
+    Path("some.cfg").write_text(content)
+    for verb in ("config check some.cfg", "serve -c some.cfg --inet 127.0.0.1:0 --data ./store"):
+        done = subprocess.run([sys.executable, "-m", "sonicpy", *verb.split()], check=False, timeout=60)
+        assert done.returncode == 2, verb
+        assert capfd.readouterr() == ("", f"sonicpy: {sentence}\n"), verb
+
+
+def test_check_opens_no_address_and_no_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("uvicorn")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        Path("some.cfg").write_text(f'channel.inet = "{address}"\nhttp.inet = "{address}"\nstore.kv.path = "store"')
+        assert main(["config", "check", "some.cfg"]) == 0
+    assert [path.name for path in folder.iterdir()] == ["some.cfg"]
 
 
 def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:

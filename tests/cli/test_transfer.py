@@ -184,6 +184,12 @@ def test_strict_stops_at_the_first_bad_row(run: Run, capsys: pytest.CaptureFixtu
     assert held() == {"1": {"amber"}}
 
 
+def test_strict_sets_aside_the_row_at_which_it_stops(run: Run) -> None:
+    Path("rows.csv").write_text("id,text\n1,amber\na b,birch\n3,cedar,more\nc d,elm\n")
+    run("import", "rows.csv", "--collection", "c", "--data", "d", "--strict", "--bad", "bad", status=1, said="row 2")
+    assert [json.loads(line)["row"] for line in Path("bad").read_text().splitlines()] == [2]
+
+
 def test_csv_with_faults(run: Run) -> None:
     Path("rows.csv").write_bytes(b'id,text\n1,amber\n2,birch,more\n3,"x"y\n4,\xff\n5,"cedar"\n6,"open')
     run("import", "rows.csv", "--collection", "c", "--data", "d", "--bad", "bad", status=3, said="row 2 is refused")

@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from starlette.testclient import TestClient  # noqa: E402
 
 import sonicpy  # noqa: E402
 from sonicpy.http import app  # noqa: E402
+from sonicpy.http.backend import IndexBackend  # noqa: E402
+from sonicpy.http.bulk import push_stream  # noqa: E402
 
 PASSWORD = "secret"
 BEARER = {"Authorization": f"Bearer {PASSWORD}"}
@@ -92,9 +95,30 @@ def test_bulk_takes_rows_and_names_the_wrong_ones(index: sonicpy.Index, client: 
     assert reasons[1].startswith("the line is no JSON object: ")
     assert "a b" in reasons[2]
     assert index.query("messages", "default", "number1199") == ["bulk:1199"]
-    long = client.post("/v1/bulk", content="x" * (512 << 10))
-    assert long.status_code == 400
-    assert long.json()["detail"] == "a line of the body has more than 262144 bytes"
+
+
+def test_a_line_of_bulk_that_is_too_long_is_one_refused_row(index: sonicpy.Index) -> None:
+    row = json.dumps({**SCOPE, "object": "o%d", "text": "row%d" + " " * 200}).encode()
+    longest = 256 << 10
+    lines = [row.replace(b"%d", str(number).encode()) for number in range(8)]
+    lines[2] = lines[2].ljust(longest)
+    lines[3] = lines[3].ljust(longest + 1)
+    lines[5] = b" " * (longest + 1)
+    lines[7] = b"x" * (3 * longest)
+    body = b"\n".join(lines)
+    for size in (len(body), longest, 65536, 997):
+
+        async def parts(size: int = size) -> AsyncIterator[bytes]:
+            for start in range(0, len(body), size):
+                yield body[start : start + size]
+
+        found = asyncio.run(push_stream(IndexBackend(index), parts()))
+        assert found.pushed == 5
+        assert [refused.model_dump() for refused in found.first_refused] == [
+            {"row": number, "reason": "the line has more than 262144 bytes"} for number in (4, 6, 8)
+        ]
+    assert index.query("messages", "default", "row6") == ["o6"]
+    assert index.query("messages", "default", "row3") == []
 
 
 MARK = b"\xef\xbb\xbf"

@@ -52,6 +52,15 @@ def test_a_page_of_an_origin_may_ask_with_a_token(client: TestClient) -> None:
     assert "access-control-allow-origin" not in other.headers
 
 
+@pytest.mark.parametrize("origin", [PAGE["Origin"], "https://other.example", None])
+@pytest.mark.parametrize("asked", [{"Access-Control-Request-Method": "GET"}, {}])
+def test_every_answer_to_options_has_one_id(client: TestClient, origin: str | None, asked: dict[str, str]) -> None:
+    headers = {**asked, "X-Request-ID": "mine:1", **({} if origin is None else {"Origin": origin})}
+    answer = client.options("/v1/query", headers=headers)
+    assert answer.headers.get_list("x-request-id") == ["mine:1"]
+    assert answer.headers.get_list("x-content-type-options") == ["nosniff"]
+
+
 def test_answers_to_secrets_are_private(client: TestClient) -> None:
     secret, scope = {"Authorization": f"Bearer {token()}"}, {"collection": "shop", "bucket": "default"}
     for path, status in (("/v1/query", 200), ("/v1/words", 403), ("/v1/nothing", 404)):

@@ -153,6 +153,8 @@ class ImportJob:
             number = numbered[place][0]
             refused.append(RefusedRow(number, reason, rows[number]))
         refused.sort(key=lambda bad: bad.row)
+        if self._strict:
+            del refused[1:]  # the import stops at the first one
         self._set_aside(refused, progress)
         if self._strict and refused:
             raise SonicError(f"row {refused[0].row} of {self._source.path} is refused: {refused[0].reason}")

@@ -16,6 +16,7 @@ from sonicpy.access.tokens import check_secret
 from sonicpy.channel import commands
 from sonicpy.channel.commands import Command
 from sonicpy.config import Config
+from sonicpy.config.problems import naming
 from sonicpy.errors import SessionEnded
 from sonicpy.server.connections.dispatch import Postponed, Take
 from sonicpy.server.connections.fixed_filters import coarse_reply, within
@@ -72,7 +73,8 @@ def keys_of(config: Config) -> Keys:
     """
     if config.server.secret is not None:
         check_secret(config.server.secret)
-    files = [] if config.server.keys is None else [KeyFile(config.server.keys)]
+    with naming("server.keys"):
+        files = [] if config.server.keys is None else [KeyFile(config.server.keys)]
     takes_filters = config.server.compat != "sonic"
     return Keys([*files, KeyStore(Path(config.store.kv.path))], config.server.secret, takes_filters=takes_filters)
 

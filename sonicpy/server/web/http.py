@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from functools import partial
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +22,8 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from sonicpy.arguments import bucket_of_filter
 from sonicpy.config import HttpConfig
-from sonicpy.errors import CommandError, ConfigError, ShuttingDown, sentence_of
+from sonicpy.config.problems import naming
+from sonicpy.errors import CommandError, ShuttingDown, sentence_of
 from sonicpy.filters.grammar import filter_text
 from sonicpy.http import app
 from sonicpy.http.backend import (
@@ -39,12 +39,13 @@ from sonicpy.http.backend import (
 from sonicpy.http.over_channel import ChannelBackend
 from sonicpy.index.report.stats import memory_bytes
 from sonicpy.server.connections.accepting import ACCEPTED_AT_ONCE, stop_accepting
-from sonicpy.server.connections.listeners import addresses_of, bind_tcp, explaining, name_of
+from sonicpy.server.connections.listeners import bind_tcp, explaining, name_of
 from sonicpy.server.connections.passwords import DelayedRefusal, network_of
 from sonicpy.server.connections.phrase_turns import METHODS
 from sonicpy.server.service import BaseService, Service
 from sonicpy.server.watching.figures import VerbFigures
 from sonicpy.server.watching.server_statistics import BOUNDS_S
+from sonicpy.server.web.http_checks import host_of
 from sonicpy.server.web.http_protocol import KEEP_ALIVE_S, Connections, LimitedProtocol, Pace
 from sonicpy.server.web.server_figures import not_ready, server_figures
 
@@ -314,9 +315,8 @@ class HttpServer:
         assert address is not None
         password = service.config.channel.auth_password
         self._service = service
+        host = host_of(address[0], password, config)
         with explaining(str(config.inet), "http.inet"):
-            host = addresses_of(address[0])[0]
-            check_exposure(host, password, config)
             self._socket = bind_tcp(host, address[1])
         self.name = name_of(self._socket)
         """The address, as host:port."""
@@ -324,17 +324,18 @@ class HttpServer:
         pace = self._connections.pace
         backend = ServerBackend(service, pace) if isinstance(service, Service) else over_channel(service, pace)
         self._channel = backend if isinstance(backend, PacedChannel) else None
-        application = app(
-            backend,
-            password=password,
-            keys=service.keys,
-            read_only=config.read_only,
-            origins=config.origins,
-            page=config.page,
-            refuse=self._refuse,
-            hosts=config.hosts,
-            hits=config.hits,
-        )
+        with naming("http.hits"):
+            application = app(
+                backend,
+                password=password,
+                keys=service.keys,
+                read_only=config.read_only,
+                origins=config.origins,
+                page=config.page,
+                refuse=self._refuse,
+                hosts=config.hosts,
+                hits=config.hits,
+            )
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
         settings = uvicorn.Config(
             behind_proxies(application, config.proxies), lifespan="off", log_config=None, log_level="error",
@@ -458,16 +459,6 @@ class QuietServer(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Capture no signals."""
         yield
-
-
-def check_exposure(host: str, password: str | None, config: HttpConfig) -> None:
-    """Raise ConfigError if other machines can reach the address `host` without a password, unless the settings allow
-    it."""
-    if password is None and not config.without_password and not ip_address(host).is_loopback:
-        raise ConfigError(
-            f"http.inet is {config.inet}, which other machines reach, and channel.auth_password is not set; "
-            "allowed are an address of this machine alone, a password, or http.without_password = true."
-        )
 
 
 @asynccontextmanager
