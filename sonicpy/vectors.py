@@ -1,7 +1,7 @@
 """Vectors as arguments: the numbers or bits that programs give, and their form on the wire.
 
     PUSH     <name>:<base 64 of bits>, several vectors separated by commas; bits as `numpy.packbits` orders them
-    QUERY    <name>:<base 64 of numbers from -127 to 127, a byte each>
+    QUERY    <name>:<base 64 of numbers from -128 to 127, a byte each>
 
 The name may be left out if the bucket has one column. Commands, caches and questions between nodes hold these forms, so
 a vector is a str everywhere after its check.
@@ -22,6 +22,7 @@ Vector = Any
 or a dict of them by names of columns."""
 
 _COLUMN = r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}"
+COLUMN_NAMES = "1 to 64 letters of ASCII, digits and . _ / -, first a letter or a digit"
 COLUMNS_MAX = 2
 NUMBERS_MAX = native.BITS_MAX
 ALLOWED = "numbers, int8 or packed bits, perhaps by the name of a column"
@@ -116,7 +117,7 @@ def _checked_columns(given: tuple[tuple[str, bytes], ...]) -> tuple[tuple[str, b
 
 def _checked(name: str) -> str:
     if not isinstance(name, str) or not is_column(name):
-        raise ValueError(f"the column is {shown(name)}; allowed are 1 to 64 letters, digits and . _ / -")
+        raise ValueError(f"the column is {shown(name)}; allowed are {COLUMN_NAMES}")
     return name
 
 

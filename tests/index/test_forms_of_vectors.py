@@ -1,6 +1,7 @@
 """Forms in which programs give vectors: buffers of other kinds, Series, packed bits in structs and tables."""
 
 import ctypes
+from binascii import b2a_base64
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -126,3 +127,16 @@ def test_packed_bits_of_tables_are_packed_bits_also_by_column(index: Index) -> N
         expected = dict.fromkeys(names.split(","), IN_BASE64)
         found = {one.object: one.fields.get("vectors", {}) for one in index.holdings("c", f"b{number}")}
         assert found == {"1": expected, "2": {} if names == "vector" else expected}, label
+
+
+def test_a_column_has_a_name_that_begins_with_a_letter_or_digit(index: Index) -> None:
+    index.push("c", "b", "o", "red", vector={"9.a_b/c-d": NUMBERS})
+    for name in ("_m", ".m", "-m", "/m", "é", "m" * 65, ""):
+        with pytest.raises(sonicpy.InvalidArgument, match="; allowed are 1 to 64 .*, first a letter or a digit$"):
+            index.push("c", "b", "o", "red", vector={name: NUMBERS})
+
+
+def test_the_numbers_of_a_question_are_of_one_signed_byte(index: Index) -> None:
+    index.push("c", "b", "o", "red", vector=[1.0] * 8)
+    lowest = b2a_base64(b"\x80" * 8, newline=False).decode()
+    assert index.explain("c", "b", "red", vector=lowest).hits[0].likeness == -1
