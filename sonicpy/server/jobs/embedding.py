@@ -306,7 +306,7 @@ class Embedding:
 
 
 def _settle(some: Sequence[Waiting], vectors: Sequence[str | SonicError]) -> None:
-    """Hand the vectors of texts, or what went wrong, to those that still wait for them."""
+    """Hand the vectors of texts, or their errors, to the callers that still wait for them."""
     for (_, made), vector in zip(some, vectors, strict=True):
         if made.done():
             continue

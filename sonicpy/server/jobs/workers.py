@@ -98,7 +98,7 @@ class Workers:
             tries: how many workers may die on the job.
 
         Raises:
-            DeadlyJob: so many workers died on the job or were killed for it.
+            DeadlyJob: `tries` workers died on the job or were killed for it.
             WorkerError: none could be started, or `stop` was called.
             SonicError: the job raised it.
         """
