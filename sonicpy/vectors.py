@@ -30,7 +30,7 @@ BITS_FORMAT = "B"
 NUMBERS_FORMATS = frozenset("fdb")
 """The formats of buffers that are read without conversion: floats and int8."""
 DATES = frozenset("mM")
-"""The kinds of types of NumPy that are times, which `tolist` may give as whole numbers."""
+"""The kinds of types of NumPy that are times, which it may give as whole numbers or bytes."""
 
 
 def is_column(name: str) -> bool:
@@ -220,6 +220,8 @@ def _plain(given: Any) -> Any:
     """
     if hasattr(given, "as_py") or hasattr(given, "to_pylist"):
         return _plain_value(given)
+    if getattr(getattr(given, "dtype", None), "kind", None) in DATES:
+        raise TypeError(f"its numbers are {given.dtype}")
     try:
         view = memoryview(given)
     except (TypeError, ValueError, BufferError):  # it has no buffer, or none for numbers of its type
@@ -237,8 +239,6 @@ def _plain(given: Any) -> Any:
 def _plain_members(given: Any) -> Any:
     """Return the numbers or packed bits of an array, a Series or an iterable. Raises TypeError as `_plain`."""
     kind = getattr(given, "dtype", "")
-    if getattr(kind, "kind", "") in DATES:
-        raise TypeError(f"its numbers are {kind}")
     given = given.tolist() if hasattr(given, "tolist") else given
     if not isinstance(given, Iterable) or isinstance(given, Set):  # whose numbers have no order
         raise TypeError(f"it is {shown(given)}")

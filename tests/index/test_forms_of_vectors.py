@@ -74,7 +74,12 @@ def test_what_is_no_vector_is_refused_in_a_sentence(index: Index) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     wrong = [numpy.array([1] * 8, f"{kind}[{unit}]") for kind in ("datetime64", "timedelta64") for unit in ("s", "ns")]
     wrong += [numpy.repeat(one, 2)[::2] for one in wrong] + [numpy.zeros(8, [("a", "f4")]), numpy.array(["a"] * 8)]
-    wrong += [memoryview((ctypes.c_float * 8)()), (ctypes.c_float * 8 * 2)(), ctypes.c_float(3)]
+    wrong += [
+        numpy.datetime64(1, "s"),
+        memoryview((ctypes.c_float * 8)()),
+        (ctypes.c_float * 8 * 2)(),
+        ctypes.c_float(3),
+    ]
     wrong += [pyarrow.table({"a": NUMBERS}), pyarrow.record_batch({"a": NUMBERS}), pandas.DataFrame({"a": NUMBERS})]
     wrong += [pandas.Series([1, None], dtype="UInt8"), pyarrow.array([1, None], pyarrow.uint8())]
     wrong += [pandas.Series([1] * 8, dtype="datetime64[ns]")]
