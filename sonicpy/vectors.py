@@ -1,7 +1,7 @@
 """Vectors as arguments: the numbers or bits that programs give, and their form on the wire.
 
     PUSH     <name>:<base 64 of bits>, several vectors separated by commas; bits as `numpy.packbits` orders them
-    QUERY    <name>:<base 64 of numbers from -127 to 127, a byte each>
+    QUERY    <name>:<base 64 of numbers from -128 to 127, a byte each>
 
 The name may be left out if the bucket has one column. Commands, caches and questions between nodes hold these forms, so
 a vector is a str everywhere after its check.
@@ -22,12 +22,15 @@ Vector = Any
 or a dict of them by names of columns."""
 
 _COLUMN = r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}"
+COLUMN_NAMES = "1 to 64 letters of ASCII, digits and . _ / -, first a letter or a digit"
 COLUMNS_MAX = 2
 NUMBERS_MAX = native.BITS_MAX
 ALLOWED = "numbers, int8 or packed bits, perhaps by the name of a column"
 BITS_FORMAT = "B"
 NUMBERS_FORMATS = frozenset("fdb")
 """The formats of buffers that are read without conversion: floats and int8."""
+DATES = frozenset("mM")
+"""The kinds of types of NumPy that are times, which it may give as whole numbers or bytes."""
 
 
 def is_column(name: str) -> bool:
@@ -114,7 +117,7 @@ def _checked_columns(given: tuple[tuple[str, bytes], ...]) -> tuple[tuple[str, b
 
 def _checked(name: str) -> str:
     if not isinstance(name, str) or not is_column(name):
-        raise ValueError(f"the column is {shown(name)}; allowed are 1 to 64 letters, digits and . _ / -")
+        raise ValueError(f"the column is {shown(name)}; allowed are {COLUMN_NAMES}")
     return name
 
 
@@ -157,15 +160,48 @@ def _packed(given: Any, of_numbers: Callable[[Any], bytes], of_bits: Callable[[b
         raise TypeError(f"one of its numbers {error}") from error  # must be real number, not str
 
 
-def packed_lists(values: list[Any], kind: object) -> list[Any]:
-    """Return the values of a column of a table; lists of unsigned bytes, as `numpy.packbits` makes them, become bytes.
+def packed_lists(values: list[Any], kind: Any) -> list[Any]:
+    """Return the values of a column of a table; lists of unsigned bytes, as `numpy.packbits` makes them, become bytes,
+    also those of a struct, which are vectors by column.
 
     Args:
-        kind: the type of the members of lists.
+        kind: the type of the column, of Arrow or Polars.
     """
-    if str(kind).lower() != "uint8":
+    if _has_bytes(kind):
+        return [_as_bytes(one) for one in values]
+    if not str(kind).lower().startswith("struct"):
         return values
-    return [bytes(one) if isinstance(one, list) and None not in one else one for one in values]
+    named = [(field.name, field.type if hasattr(field, "type") else field.dtype) for field in _fields(kind)]
+    packed = [name for name, member in named if _has_bytes(member)]
+    return [_with_bytes(one, packed) if isinstance(one, dict) else one for one in values] if packed else values
+
+
+def _fields(struct: Any) -> Iterable[Any]:
+    """Return the fields of a type of structs; older versions of pyarrow give them by iteration alone."""
+    fields: Iterable[Any] = getattr(struct, "fields", struct)
+    return fields
+
+
+def _has_bytes(kind: object) -> bool:
+    """Return whether a type of Arrow or Polars is that of lists of unsigned bytes."""
+    return _is_byte(getattr(kind, "value_type", getattr(kind, "inner", "")))
+
+
+def _is_byte(kind: object) -> bool:
+    """Return whether a type of Arrow, Polars or pandas is that of unsigned bytes."""
+    return str(kind).lower().removesuffix("[pyarrow]") == "uint8"
+
+
+def _with_bytes(struct: dict[str, Any], packed: list[str]) -> dict[str, Any]:
+    return {**struct, **{name: _as_bytes(struct[name]) for name in packed}}
+
+
+def _as_bytes(given: Any) -> Any:
+    """Return a list of unsigned bytes as bytes; anything else, also a list that lacks one, as it is."""
+    try:
+        return bytes(given) if isinstance(given, list) else given
+    except TypeError:
+        return given
 
 
 def _plain_value(given: Any) -> Any:
@@ -174,8 +210,8 @@ def _plain_value(given: Any) -> Any:
     plain = given.to_pylist() if is_array else given.as_py()
     if plain is None:
         raise TypeError("it is None")
-    kind = given.type if is_array else getattr(given.type, "value_type", "")
-    return bytes(plain) if str(kind) == "uint8" and None not in plain else plain
+    kind = getattr(given, "type", None)  # a table has none
+    return _as_bytes(plain) if (_is_byte(kind) if is_array else _has_bytes(kind)) else plain
 
 
 def _plain(given: Any) -> Any:
@@ -184,15 +220,26 @@ def _plain(given: Any) -> Any:
     """
     if hasattr(given, "as_py") or hasattr(given, "to_pylist"):
         return _plain_value(given)
+    if getattr(getattr(given, "dtype", None), "kind", None) in DATES:
+        raise TypeError(f"its numbers are {given.dtype}")
     try:
         view = memoryview(given)
-    except TypeError:
-        given = given.tolist() if hasattr(given, "tolist") else given
-        if not isinstance(given, Iterable) or isinstance(given, Set):  # whose numbers have no order
-            raise TypeError(f"it is {shown(given)}") from None
-        return given
-    if view.format == BITS_FORMAT:
+    except (TypeError, ValueError, BufferError):  # it has no buffer, or none for numbers of its type
+        return _plain_members(given)
+    if (view.format or BITS_FORMAT).lstrip("<>") == BITS_FORMAT:  # ctypes names the order of a single byte, too
         return bytes(view)
     if view.format in NUMBERS_FORMATS and view.c_contiguous:
         return view
-    return given.tolist() if hasattr(given, "tolist") else view.tolist()
+    try:
+        return _plain_members(given) if hasattr(given, "tolist") else list(given)
+    except NotImplementedError as error:
+        raise TypeError(f"its numbers are of the format {view.format!r}") from error
+
+
+def _plain_members(given: Any) -> Any:
+    """Return the numbers or packed bits of an array, a Series or an iterable. Raises TypeError as `_plain`."""
+    kind = getattr(given, "dtype", "")
+    given = given.tolist() if hasattr(given, "tolist") else given
+    if not isinstance(given, Iterable) or isinstance(given, Set):  # whose numbers have no order
+        raise TypeError(f"it is {shown(given)}")
+    return _as_bytes(list(given)) if _is_byte(kind) else given

@@ -36,6 +36,16 @@ def test_what_cannot_be_fused() -> None:
             sonicpy.InvalidArgument, match=rf"^weight is {weight}; allowed are finite numbers from 0 on$"
         ):
             sonicpy.fuse(sonicpy.Hits(["o1"], [1.0]), {}, weight=weight)
+    for huge in (10**400, 10**5000):
+        with pytest.raises(sonicpy.InvalidArgument, match="^weight is .*; allowed are finite numbers from 0 on$"):
+            sonicpy.fuse(sonicpy.Hits(["o1"], [1.0]), {}, weight=huge)
+        with pytest.raises(sonicpy.InvalidArgument, match="^others has the score .* at 0; allowed are finite numbers$"):
+            sonicpy.fuse(sonicpy.Hits(["o1"], [1.0]), {"o1": huge})
+    for weight, given in ((1e305, {"o1": 1e308}), (1e305, [("o2", -1e308)]), (1, [("o2", 1e305)] * 2000)):
+        with pytest.raises(
+            sonicpy.InvalidArgument, match="^the score of 'o.' is no finite number; allowed are smaller"
+        ):
+            sonicpy.fuse(sonicpy.Hits(["o1"], [1.0]), given, weight=weight)
     with pytest.raises(sonicpy.InvalidArgument, match="^hits have a name twice"):
         sonicpy.fuse(sonicpy.Hits(["o1", "o1"], [2.0, 1.0], buckets=["a", "b"]), {})
     hits = sonicpy.Hits(["o1"], [1.0])

@@ -1,5 +1,6 @@
 """Fusion: merges hits by words with hits of another index, such as one of vectors, by the sum of their scores."""
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from math import inf, isfinite
 from typing import Any
@@ -9,6 +10,7 @@ from sonicpy.arguments import number_of, plain_scalar
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import object_name, shown, shown_part
 
+LARGEST = sys.float_info.max
 Others = Mapping[Any, float] | Iterable[tuple[Any, float]]
 
 
@@ -25,7 +27,7 @@ def fuse(hits: Hits, others: Others, *, weight: float = 0.5, limit: int | None =
         limit: the most objects; None: all.
 
     Raises:
-        InvalidArgument: the hits have no scores, or a name twice; or an argument is not allowed.
+        InvalidArgument: the hits have no scores, or a name twice; a sum is not finite; or an argument is not allowed.
     """
     if not isinstance(hits, Hits):
         raise InvalidArgument(f"hits is {shown(hits)}; allowed are hits of a query")
@@ -33,7 +35,7 @@ def fuse(hits: Hits, others: Others, *, weight: float = 0.5, limit: int | None =
     if scores is None:
         raise InvalidArgument("hits have no scores: the server or its ranking gives none; allowed are hits with scores")
     weight = plain_scalar(weight)
-    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < inf:
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= LARGEST:
         raise InvalidArgument(f"weight is {shown(weight)}; allowed are finite numbers from 0 on")
     if limit is not None:
         number_of("limit", limit)
@@ -43,6 +45,10 @@ def fuse(hits: Hits, others: Others, *, weight: float = 0.5, limit: int | None =
     for name, score in _pairs(others):
         oid = object_name(name)
         sums[oid] = sums.get(oid, 0.0) + weight * score
+        if not isfinite(sums[oid]):
+            raise InvalidArgument(
+                f"the score of {shown(oid)} is no finite number; allowed are smaller scores or weights"
+            )
     order = sorted(sums, key=lambda oid: -sums[oid])[:limit]
     return Hits(order, [sums[oid] for oid in order])
 
@@ -60,6 +66,10 @@ def _pairs(others: Any) -> Iterator[tuple[Any, float]]:
 
 
 def _score(score: Any, place: int) -> float:
-    if hasattr(score, "__float__") and isfinite(found := float(score)):
+    try:
+        found = float(score) if hasattr(score, "__float__") else inf
+    except (OverflowError, TypeError, ValueError):
+        found = inf
+    if isfinite(found):
         return found
     raise InvalidArgument(f"others has the score {shown_part(score)} at {place}; allowed are finite numbers")

@@ -78,7 +78,11 @@ def _pandas_batches(frame: Any) -> Iterator[Columns]:
     ambiguous = _ambiguous(names, ", its index included")
     for start in range(0, max(len(frame), 1), BATCH_ROWS):
         part = frame.iloc[start : start + BATCH_ROWS]
-        yield {name: part.iloc[:, place].tolist for place, name in enumerate(names)} | ambiguous
+        yield {name: partial(_values_of_pandas, part.iloc[:, place]) for place, name in enumerate(names)} | ambiguous
+
+
+def _values_of_pandas(column: Any) -> list[Any]:
+    return packed_lists(column.tolist(), getattr(column.dtype, "pyarrow_dtype", None))
 
 
 def _ambiguous(names: Sequence[str], which: str = "") -> Columns:
@@ -109,7 +113,7 @@ def _polars_batches(frame: Any) -> Iterator[Columns]:
 
 
 def _values_of_polars(column: Any) -> list[Any]:
-    return packed_lists(column.to_list(), getattr(column.dtype, "inner", None))
+    return packed_lists(column.to_list(), column.dtype)
 
 
 def values_of_arrow(column: Any) -> list[Any]:
@@ -120,7 +124,7 @@ def values_of_arrow(column: Any) -> list[Any]:
         values = column.to_pylist()
     except (ValueError, OverflowError):  # an ArrowInvalid and a UnicodeDecodeError are ValueErrors
         values = [_value_of_arrow(value) for value in column]
-    return packed_lists(values, getattr(column.type, "value_type", None))
+    return packed_lists(values, column.type)
 
 
 def _value_of_arrow(value: Any) -> Any:

@@ -133,7 +133,7 @@ class Index(Answers, Listing, Mirroring, Changing, TextDigests):
             self.folder = engine.folder
             self._config = plain_config(engine.config)
             self._kept = AnswerCache()
-            self._embed = embed
+            self._embed = None if engine.is_compat else embed
             self.questions = _questions() if self._config.search.note_unanswered else None
             if engine.was_converted:
                 self._build_graphs()

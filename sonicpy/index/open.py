@@ -27,7 +27,7 @@ def open_index(
         read_only: read a folder that another process writes; every call shows the last commit.
         embed: a function that returns a vector for each text of a list: it makes the vectors of pushed texts and of
             questions, where none is given. Optional attributes: `column`, the name of the column of vectors, and
-            `question`, a function for questions. `sonicpy.embedders` makes such functions.
+            `question`, a function for questions. `sonicpy.embedders` makes such functions. No effect in compat mode.
         autocommit: commit each change before its method returns, so that other processes see it at once. Else a change
             survives the death of this process, and all threads see it, when its method returns; processes that read
             the folder see it within 50 ms. A commit costs about twenty times as much as a change.

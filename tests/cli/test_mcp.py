@@ -1,6 +1,7 @@
 """Tests of `sonicpy mcp`: assistants call tools, which answer as the library does; the client is the official one."""
 
 import asyncio
+import inspect
 import json
 import os
 import signal
@@ -22,6 +23,7 @@ from sonicpy.api.shown import Shown
 from sonicpy.cli.main import main
 from sonicpy.cli.mcp.schemas import KINDS, OF_VECTORS
 from sonicpy.cli.mcp.tools import TOOLS, ToolBox, ToolRefused
+from sonicpy.index.read_only_index import ReadOnlyIndex
 from sonicpy.options import ARGUMENTS
 from tests.processes import HOST, Server
 from tests.support.paths import ROOT
@@ -61,7 +63,7 @@ def test_every_option_means_the_same(box: ToolBox, index: sonicpy.Index, name: s
 
 def test_the_schemas_name_every_option(box: ToolBox) -> None:
     for tool in box.tools:
-        options = set(ARGUMENTS.get(tool.verb, {})) - OF_VECTORS
+        options = set(ARGUMENTS.get(tool.verb, {})) - OF_VECTORS - ({"field"} if tool.name == "upsert" else set())
         assert set(tool.schema["properties"]) == {*tool.names, *options}
         assert all(each["description"] for each in tool.schema["properties"].values())
     search = next(tool.schema for tool in box.tools if tool.name == "search")
@@ -73,6 +75,24 @@ def test_the_schemas_name_every_option(box: ToolBox) -> None:
     verbs = {tool.verb for tool in TOOLS} & ARGUMENTS.keys()
     kinds = {type(each.kind) for verb in verbs for name, each in ARGUMENTS[verb].items() if name not in OF_VECTORS}
     assert kinds <= set(KINDS)
+
+
+@pytest.mark.parametrize("target", [sonicpy.Index, sonicpy.Client, ReadOnlyIndex])
+def test_every_tool_offers_what_its_method_takes(target: type) -> None:
+    for tool in TOOLS:
+        method = inspect.signature(getattr(target, tool.method))
+        options = dict.fromkeys(tool.schema["properties"].keys() - set(tool.names))
+        taken = list(method.bind(target, *tool.names, **options).arguments)
+        assert taken[1 : len(tool.names) + 1] == [*tool.names]
+
+
+def test_changes_with_all_options() -> None:
+    with sonicpy.open(":memory:") as index:
+        given = {"object": "o", "text": "red", "lang": "eng", "tags": ["t"], "values": {"price": 1}}
+        for name in ("push", "upsert"):
+            assert ToolBox(index, changes=True).call(name, {**IN, **given}) == {"done": True}
+        with pytest.raises(ToolRefused, match="^upsert has no argument 'field'; allowed are "):
+            ToolBox(index, changes=True).call("upsert", {**IN, **given, "field": "title"})
 
 
 def test_the_schemas_are_schemas(box: ToolBox) -> None:

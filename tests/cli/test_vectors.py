@@ -30,13 +30,16 @@ EXPECTED: dict[str, dict[str, str]] = {"up": {"vector": "9w=="}, "down": {"vecto
 
 def written(kind: str) -> str:
     """Write the rows as a file; return its name."""
-    if kind in ("parquet", "bits.parquet"):
+    if kind.endswith("parquet"):
         pyarrow = pytest.importorskip("pyarrow")
         table = pyarrow.Table.from_pylist(ROWS)
-        if kind == "bits.parquet":  # as of numpy.packbits
-            bits = pyarrow.array([[0xF7], [0], None], pyarrow.list_(pyarrow.uint8()))
-            table = table.set_column(2, "v", bits)
-            kind = "parquet"
+        packed = [[0xF7], [0], None], pyarrow.list_(pyarrow.uint8())  # as of numpy.packbits
+        if kind == "bits.parquet":
+            table = table.set_column(2, "v", pyarrow.array(*packed))
+        if kind == "structs.parquet":
+            named = [None if one is None else {"vector": one} for one in packed[0]]
+            table = table.set_column(2, "v", pyarrow.array(named, pyarrow.struct([("vector", packed[1])])))
+        kind = "parquet"
         pytest.importorskip("pyarrow.parquet").write_table(table, "rows.parquet")
     elif kind == "csv":
         with open("rows.csv", "w", newline="", encoding="utf-8") as file:
@@ -48,7 +51,7 @@ def written(kind: str) -> str:
     return f"rows.{kind}"
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet", "bits.parquet"])
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet", "bits.parquet", "structs.parquet"])
 def test_imported_rows_have_vectors(run: Run, kind: str) -> None:
     assert "3 indexed, 0 refused" in run("import", written(kind), *SCOPE, "--vector", "v")
     assert vectors("d") == EXPECTED

@@ -223,3 +223,20 @@ def test_an_empty_text_has_no_vector(bring: Pass, column: str) -> None:
         bring(index, [("o", "")])
         assert columns() == given, "the vector was given with this text"
         assert index.verify() == []
+
+
+def test_compat_mode_embeds_nothing(tmp_path: Path) -> None:
+    embed, compat = Letters(), {"server": {"compat": "sonic"}}
+
+    def ask(index: Index) -> None:
+        assert index.query(C, B, "text") == ["o2", "o1"]
+        assert index.explain(C, B, "text").total == 2
+
+    with sonicpy.open(tmp_path, compat, embed=embed) as index:
+        index.push(C, B, "o1", "text one")
+        assert index.push_many([("o2", "text two")], collection=C, bucket=B).indexed == 1
+        ask(index)
+        assert [held.fields for held in index.holdings(C, B)] == [{}, {}]
+    with sonicpy.open(tmp_path, compat, embed=embed, read_only=True) as index:
+        ask(index)
+    assert embed.calls == []

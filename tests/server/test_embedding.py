@@ -13,6 +13,7 @@ import sonicpy
 from sonicpy.config import Config, ServerConfig
 from sonicpy.errors import ShuttingDown, StoreError, WorkerError
 from sonicpy.index.ingest.embedding_job import embed_texts
+from sonicpy.server.jobs import embedding
 from sonicpy.server.jobs.embedding import Embedding
 from tests.processes import HOST, Server, free_port
 from tests.server.peer import Peer
@@ -269,6 +270,50 @@ def test_a_text_without_a_vector_refuses_no_other(tmp_path: Path, model: str) ->
         for peer in peers:
             peer.close()
         assert [number for number, answer in enumerate(answers) if answer != "OK"] == [3]
+
+
+DEADLY = """
+import os
+from pathlib import Path
+
+with Path(__file__).with_suffix(".log").open("a") as log:
+    log.write("started\\n")
+
+def embed(texts):
+    if any("die" in text for text in texts):
+        os._exit(9)
+    return [[1.0] * 24 for _ in texts]
+"""
+
+
+def made_of(folder: Path, texts: list[str]) -> tuple[list[str | BaseException | None], int]:
+    """Return the vectors of texts that come at once, or their errors, and how many workers were started for them."""
+    (folder / "deadly.py").write_text(DEADLY)
+    embedding_of = Config(server=ServerConfig(embed=f"{folder / 'deadly.py'}:embed"))
+
+    async def make() -> list[str | BaseException | None]:
+        embedding = Embedding(embedding_of)
+        made = [embedding.vector_of(text, is_question=False) for text in texts]
+        try:
+            return await asyncio.gather(*made, return_exceptions=True)
+        finally:
+            await embedding.stop()
+
+    return asyncio.run(make()), (folder / "deadly.log").read_text().count("started")
+
+
+def test_a_text_that_ends_the_worker_refuses_no_other(tmp_path: Path) -> None:
+    found, started = made_of(tmp_path, [f"text {number}" if number != 5 else "die" for number in range(16)])
+    assert [number for number, one in enumerate(found) if not isinstance(one, str)] == [5]
+    assert str(found[5]) == "a worker process died on one job; see the system log for what ended them"
+    assert started == 6, "for 16, 8, 4, 2 and 1 texts, and after that"
+
+
+def test_workers_are_not_started_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding, "DEATHS_MAX", 4)
+    found, started = made_of(tmp_path, ["die"] * 16 + ["text"] * 16)
+    assert [isinstance(one, WorkerError) for one in found] == [True] * 16 + [False] * 16
+    assert started == 7, "for 32, 16, 8, 4, 4, 8 and 16 texts"
 
 
 def test_a_stop_ends_what_waits_for_vectors(tmp_path: Path) -> None:

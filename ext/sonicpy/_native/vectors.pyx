@@ -129,7 +129,7 @@ cdef bytes packed_buffer(object given):
     cdef bint is_allowed = True
     try:
         PyObject_GetBuffer(given, &view, PyBUF_ND | PyBUF_FORMAT)
-    except BufferError:  # its numbers do not lie side by side
+    except (BufferError, ValueError):  # its numbers do not lie side by side, or NumPy gives no buffer of their type
         return None
     try:
         form = view.format[0] if view.format is not NULL and not view.format[1] else 0

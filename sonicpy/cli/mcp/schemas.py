@@ -38,6 +38,9 @@ SENTENCES: dict[str, str] = {
 OF_VECTORS = frozenset(("vector", "meaning", "depth"))
 """Options that no tool takes, because an assistant has no vectors."""
 
+ELSEWHERE = frozenset((("UPSERT", "field"),))
+"""(command, option) that the methods of Index and Client lack: `upsert` names fields by its text."""
+
 KINDS: dict[type, Callable[[Any], dict[str, Any]]] = {
     Number: lambda kind: {"type": "integer", "minimum": 0, "maximum": kind.ceiling},
     Decimals: lambda kind: {"type": "number", "minimum": 0, "maximum": kind.ceiling},
@@ -58,7 +61,8 @@ def offered(verb: str) -> dict[str, Option]:
     Args:
         verb: the command, a key of OPTIONS; "": none.
     """
-    return {name: option for name, option in ARGUMENTS.get(verb, {}).items() if name not in OF_VECTORS}
+    options = ARGUMENTS.get(verb, {}).items()
+    return {name: option for name, option in options if name not in OF_VECTORS and (verb, name) not in ELSEWHERE}
 
 
 def schema(names: Iterable[str], defaults: Mapping[str, str | None], verb: str) -> dict[str, Any]:

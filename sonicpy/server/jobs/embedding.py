@@ -1,6 +1,6 @@
 """The embedder of a server: a worker process makes the vectors of texts, of several at once if they wait.
 
-An UPSERT needs a vector only if its object holds another text, or has none. An empty text takes the vector away.
+An UPSERT needs a vector only if its object holds another text, or has none. Its empty text takes the vector away.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from sonicpy.filters.sorting import sorts_by_score
 from sonicpy.index.ingest.embedding_job import column_of, embed_texts
 from sonicpy.index.ingest.held_vectors import forget_vectors
 from sonicpy.index.ingest.named_texts import given_texts
-from sonicpy.server.jobs.workers import Workers
+from sonicpy.server.jobs.workers import TRIES, DeadlyJob, Workers
 
 if TYPE_CHECKING:
     from sonicpy.http.backend import TextRow
@@ -25,11 +25,16 @@ logger = logging.getLogger(__name__)
 
 BATCH_TEXTS = 64
 """The most texts of one job."""
+DEATHS_MAX = 16
+"""How many workers may die on the parts of one job before a part on which one dies is refused as a whole: enough to
+find two texts of BATCH_TEXTS that end workers, and few where each text does."""
 ROWS_A_TURN = 32
 """The number of rows whose objects are asked for their texts before the loop serves other connections."""
 
 STOPPED = "the server stops: it makes no more vectors"
 
+Waiting = tuple[str, "asyncio.Future[str]"]
+"""A text, and the future of its vector."""
 CommandT = TypeVar("CommandT", bound=Any)
 Value = TypeVar("Value")
 TextOrTexts = str | Mapping[str, str]
@@ -65,7 +70,7 @@ class Embedding:
         self._is_required = config.server.embed_required
         self._ranks = config.search.ranking == "bm25"
         self._workers = Workers(config.server.worker_time_limit, idle_s=None)
-        self._waiting: dict[bool, list[tuple[str, asyncio.Future[str]]]] = {False: [], True: []}
+        self._waiting: dict[bool, list[Waiting]] = {False: [], True: []}
         self._task: asyncio.Task[None] | None = None
 
     def is_due(self, command: Any) -> bool:
@@ -269,23 +274,43 @@ class Embedding:
                     made.set_exception(ShuttingDown(STOPPED))
             waiting.clear()
 
-    async def _make(self, some: list[tuple[str, "asyncio.Future[str]"]], *, are_questions: bool) -> None:
-        texts = [text for text, _ in some]
+    async def _make(self, some: list[Waiting], *, are_questions: bool) -> None:
+        """Make the vectors of texts, each perhaps of another client. A job on which a worker died is done again in
+        halves, so that only the text that ended the worker is refused."""
+        parts, deaths = [(some, 0)], 0
         try:
-            vectors = await self._workers.run(embed_texts, self._setting, texts, are_questions=are_questions)
+            while parts:
+                part, died = parts.pop()
+                if self._is_stopped:
+                    raise ShuttingDown(STOPPED)
+                tries = 1 if len(part) > 1 else max(1, TRIES - died)
+                try:
+                    vectors = await self._workers.run_at_most(
+                        tries, embed_texts, self._setting, [text for text, _ in part], are_questions=are_questions
+                    )
+                except DeadlyJob as error:
+                    deaths += tries
+                    half = len(part) // 2
+                    if half and deaths < DEATHS_MAX:
+                        parts += [(part[half:], died + 1), (part[:half], died + 1)]
+                    else:
+                        _settle(part, [error] * len(part))
+                else:
+                    _settle(part, vectors)
         except SonicError as error:
-            for _, made in some:
-                if not made.done():
-                    made.set_exception(error)
-            return
+            _settle(some, [error] * len(some))
         except BaseException:
             for _, made in some:
                 made.cancel()
             raise
-        for (_, made), vector in zip(some, vectors, strict=True):
-            if made.done():
-                continue
-            if isinstance(vector, SonicError):
-                made.set_exception(vector)
-            else:
-                made.set_result(vector)
+
+
+def _settle(some: Sequence[Waiting], vectors: Sequence[str | SonicError]) -> None:
+    """Hand the vectors of texts, or their errors, to the callers that still wait for them."""
+    for (_, made), vector in zip(some, vectors, strict=True):
+        if made.done():
+            continue
+        if isinstance(vector, SonicError):
+            made.set_exception(vector)
+        else:
+            made.set_result(vector)

@@ -64,6 +64,10 @@ class WorkerDied(Exception):
     """The worker ended before it answered; the argument is the reason, if this process ended it."""
 
 
+class DeadlyJob(WorkerError):
+    """Each worker that was given a job died on it, or was killed for it."""
+
+
 class Workers:
     """One worker process, which runs one job after the other.
 
@@ -82,18 +86,27 @@ class Workers:
         self._idle_timer: asyncio.TimerHandle | None = None
 
     async def run(self, job: Callable[Arguments, Value], *args: Arguments.args, **named: Arguments.kwargs) -> Value:
+        """Run a job in the worker, at most TRIES times, and return its result. Raises as `run_at_most`."""
+        return await self.run_at_most(TRIES, job, *args, **named)
+
+    async def run_at_most(
+        self, tries: int, job: Callable[Arguments, Value], *args: Arguments.args, **named: Arguments.kwargs
+    ) -> Value:
         """Run a job in the worker, and return its result.
 
+        Args:
+            tries: how many workers may die on the job.
+
         Raises:
-            WorkerError: TRIES workers died on the job or were killed for it, none could be started, or `stop` was
-                called.
+            DeadlyJob: `tries` workers died on the job or were killed for it.
+            WorkerError: none could be started, or `stop` was called.
             SonicError: the job raised it.
         """
         self._running += 1
         stops = self._stops
         try:
             async with self._turn:
-                answer: Value = await self._run(partial(job, *args, **named), stops)
+                answer: Value = await self._run(partial(job, *args, **named), tries, stops)
                 return answer
         finally:
             self._running -= 1
@@ -115,8 +128,8 @@ class Workers:
         self._stops += 1
         self._end()
 
-    async def _run(self, job: Job, stops: int) -> Any:
-        for _ in range(TRIES):
+    async def _run(self, job: Job, tries: int, stops: int) -> Any:
+        for _ in range(tries):
             while True:
                 if self._stops != stops:
                     raise WorkerError(GIVEN_UP)
@@ -138,7 +151,8 @@ class Workers:
                 except OSError as error:
                     self._end()
                     raise WorkerError(f"no worker process can be started: {error.strerror}") from error
-        raise WorkerError(f"{TRIES} worker processes died on one job; see the system log for what ended them")
+        died = "a worker process" if tries == 1 else f"{tries} worker processes"
+        raise DeadlyJob(f"{died} died on one job; see the system log for what ended them")
 
     def _started(self) -> tuple["Worker", bool]:
         """Return the worker, started if necessary, and whether it was running already.
