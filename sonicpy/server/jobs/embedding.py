@@ -1,6 +1,7 @@
 """The embedder of a server: a worker process makes the vectors of texts, of several at once if they wait.
 
-An UPSERT needs a vector only if its object holds another text, or has none. Its empty text takes the vector away.
+An UPSERT needs a vector only if its object holds another text, or has none; an UPSERT of an empty text takes the vector
+away.
 """
 
 import asyncio
