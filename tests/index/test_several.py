@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -205,3 +206,21 @@ def test_names_survive_a_line(bucket: str, object: str) -> None:
     quoted = sonicpy.bucket_names.quoted_bucket(bucket)
     assert read_buckets(f"{quoted},a*,{quoted}") == (quoted, "a*", quoted)
     assert sonicpy.bucket_names.name_of(quoted) == (bucket, False)
+
+
+def test_a_small_bucket_beside_a_large_one_of_no_known_language_has_no_language_of_its_own() -> None:
+    czech = ["město a hrady", "město v noci", "hrady a zámky", "velké divadlo", "kamarád z města", "řeka pod hradem"]
+    pick = random.Random(1)
+    other = [" ".join("".join(pick.choices("bdgklmnorstu", k=6)) for _ in range(8)) for _ in range(400)]
+    with sonicpy.open(":memory:") as index:
+        for number, text in enumerate([*czech, *other]):
+            for bucket in ("small" if number < len(czech) else "large", "all"):
+                index.push("c", bucket, str(number), text, "none")
+        for word in ("hradem", "městem", "hrad", "města"):
+            for lang in (None, "eng", "ces"):
+                options: Any = {"lang": lang, "match": "all", "fuzzy": 0, "complete": False, "total": True}
+                together, one = (
+                    index.query("c", ["small", "large"], word, **options),
+                    index.query("c", "all", word, **options),
+                )
+                assert (together.objects, together.scores, together.total) == (one.objects, one.scores, one.total)

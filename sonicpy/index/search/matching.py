@@ -80,6 +80,8 @@ VOICED = {"f": "v", "s": "z"}
 BEHIND_MIN = 3
 """The fewest letters behind an elided word or an article; l'on counts as a word of its own."""
 
+UNKNOWN = ("",)
+"""The languages of several buckets whose texts together show none, although the few texts of one alone may."""
 STEMMINGS_CACHED = 1_024
 """The most combinations of languages and script whose stemmers are remembered."""
 
@@ -105,7 +107,8 @@ class Matching(NamedTuple):
         code: the language of the query; None: unknown.
         is_ascii: the query is ASCII, which makes a guessed language other than English doubtful.
         is_given: the client named the language; else it was guessed.
-        languages: the languages of the bucket's texts, the most frequent one first; empty: not known.
+        languages: the languages of the bucket's texts, the most frequent one first; empty: each bucket has its own;
+            UNKNOWN: no bucket has any.
     """
 
     code: str | None
@@ -119,7 +122,8 @@ class Matching(NamedTuple):
         The stemmers are those of the query's language. Where it is not known, or has no stemmer for such words, the
         bucket's languages decide; where these are not known, the stemmers in COMMON for the script.
         """
-        return _stemming(self.code, self.is_given, self.languages, script_of(word))
+        languages = () if self.languages == UNKNOWN else self.languages
+        return _stemming(self.code, self.is_given, languages, script_of(word))
 
     def own_letters(self, word: str) -> str | None:
         """Return the letters that keep their marks; None: all letters keep them."""
