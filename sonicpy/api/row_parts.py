@@ -20,9 +20,13 @@ from sonicpy.api.shape import Shape
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import object_name, shown
 
-RowParts = tuple[Any, Any, Any, Any, Any] | tuple[Any, Any, Any, Any, Any, Any, Any, Any]
+RowParts = (
+    tuple[Any, Any, Any, Any, Any]
+    | tuple[Any, Any, Any, Any, Any, Any, Any, Any]
+    | tuple[Any, Any, Any, Any, Any, Any, Any, Any, bool]
+)
 """Collection, bucket, object, text and language of a row; where the shape has columns for them, also the values of the
-columns with tags, the values by name, and the vectors by column."""
+columns with tags, the values by name, and the vectors by column; of a Row, also whether a value None removes one."""
 
 COLUMNS_SHOWN = 20
 """The most names of columns that the refusal of one row lists."""

@@ -160,7 +160,17 @@ def _refused(row: Refused, _: Shape) -> NoParts:
 def _of_row(row: Row, shape: Shape) -> RowParts:
     """Return the parts of a Row, which has its own tags, values and vectors."""
     collection, bucket, lang = shape.collection or row.collection, shape.bucket or row.bucket, shape.lang or row.lang
-    return (collection, bucket, row.object, row.texts or row.text, lang, [row.tags], row.values or {}, {"": row.vector})
+    return (
+        collection,
+        bucket,
+        row.object,
+        row.texts or row.text,
+        lang,
+        [row.tags],
+        row.values or {},
+        {"": row.vector},
+        True,
+    )
 
 
 def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Row | Refused]:
@@ -210,13 +220,16 @@ class RowExtras(TypedDict, total=False):
     vector: str | None
 
 
-def extras_of_row(tags: Iterable[Any], values: Mapping[str, Any], vectors: Mapping[str, Any] = NONE) -> RowExtras:
+def extras_of_row(
+    tags: Iterable[Any], values: Mapping[str, Any], vectors: Mapping[str, Any] = NONE, has_removed: bool = False
+) -> RowExtras:
     """Return the tags, values and vectors of a row, without missing ones.
 
     Args:
         tags: the values of the row's columns with tags: a tag, or several in a list.
         values: name -> value.
         vectors: column -> vector.
+        has_removed: a value None removes that of the object; else it is missing.
 
     Raises:
         InvalidArgument: one of them is not allowed.
@@ -228,7 +241,9 @@ def extras_of_row(tags: Iterable[Any], values: Mapping[str, Any], vectors: Mappi
     if there:
         lists = [[one] if isinstance(one, str) or not isinstance(one, Iterable) else one for one in there]
         found["tags"] = tags_of(list(chain.from_iterable(lists)))
-    if given := {name: value for name, value in values.items() if not is_missing(value)}:
+    if given := {
+        name: value for name, value in values.items() if (has_removed and value is None) or not is_missing(value)
+    }:
         found["values"] = plain_values(given)
     if there_too := {name: vector for name, vector in vectors.items() if not is_missing(vector)}:
         found["vector"] = bits_of("vector", there_too.get("", there_too))

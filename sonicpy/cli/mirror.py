@@ -110,8 +110,9 @@ def _passes(arguments: argparse.Namespace, target: MirrorTarget) -> int:
         try:
             status = _pass(arguments, target)
         except SonicError as error:
-            if type(error) is not SonicError and not isinstance(error, ClientError):
-                raise  # the index, or the arguments: a later pass fails, too
+            # Files and folders of a source may be away for some time; a failure of the index ends later passes, too.
+            if type(error) is not SonicError and not isinstance(error, ClientError | ConfigError):
+                raise
             remark(f"{error}; the next pass begins in {arguments.every:g} s")
     return status
 

@@ -100,6 +100,8 @@ def query(search: Search) -> CallPlan[Hits]:
     total, whole = (*totals, None, None)[:2]
     hows = [hit.how or () for hit in found] if search.how else None
     better = corrected[0] if corrected else None
+    if better is not None and better[-1:].isspace():  # a blank at the end was sent as a line break
+        better = better.rstrip() + search.text[len(search.text.rstrip()) :]
     buckets = [hit.bucket or "" for hit in found] if search.buckets else None
     known = scores if len(scores) == len(found) else None
     groups = None if search.group is None else [hit.group for hit in found]

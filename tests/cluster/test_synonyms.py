@@ -15,8 +15,9 @@ from sonicpy.client.blocking.client import Client  # noqa: E402
 from sonicpy.client.blocking.connect import connect  # noqa: E402
 from sonicpy.cluster.operator.dev import DevCluster  # noqa: E402
 from sonicpy.cluster.operator.spread_collection import spread  # noqa: E402
+from sonicpy.cluster.operator.transfer import backup, import_folder, restore  # noqa: E402
 from sonicpy.cluster.registry.upgrade import upgrade  # noqa: E402
-from tests.cluster.clusters import running  # noqa: E402
+from tests.cluster.clusters import running, settle  # noqa: E402
 from tests.cluster.test_moves import urls  # noqa: E402
 from tests.support.patience import until  # noqa: E402
 
@@ -79,3 +80,29 @@ def test_a_cluster_answers_as_one_index(cluster: list[Client]) -> None:
             cluster[0].set_synonyms(PLAIN, ["alone"])
         assert cluster[1].set_synonyms(SPREAD, []) == 0
         assert cluster[2].synonyms(SPREAD) == []
+
+
+@pytest.mark.full
+def test_an_import_and_a_restore_bring_synonyms(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path / "one") as one:
+        one.push(PLAIN, "b", "o", "lynx", "none")
+        one.set_synonyms(PLAIN, RULES)
+        config = one.config
+    with running(DevCluster(tmp_path / "first", partitions=4, copies=1)) as first:
+        upgrade(first.addresses)
+        assert import_folder(first.addresses, tmp_path / "one", config, print) == 1
+        assert import_folder(first.addresses, tmp_path / "one", config, print) == 1
+        check(first)
+        backup(first.addresses, tmp_path / "backup", print)
+    with running(DevCluster(tmp_path / "second", partitions=2, copies=1)) as second:
+        upgrade(second.addresses)
+        assert restore(second.addresses, tmp_path / "backup", config, print) == 1
+        check(second)
+
+
+def check(cluster: DevCluster) -> None:
+    settle(cluster)
+    for url in urls(cluster):
+        with connect(url) as client:
+            assert client.synonyms(PLAIN) == RULES
+            assert client.query(PLAIN, "b", "cat", lang="none").objects == ["o"]

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import sqlite3
 import subprocess
 import sys
@@ -305,11 +306,12 @@ def test_a_server_follows_a_database(table: Table, tmp_path: Path, capsys: pytes
     for number in range(5):
         table.set(number, f"title{number}", number)
     with Server(tmp_path / "server") as server:
-        at = ["--collection", C, "--bucket", B, "--text", "title,body", "--tags", "title"]
+        at = ["--collection", C, "--bucket", B, "--text", "title,body", "--tags", "title", "--value", "gone"]
         at += ["--server", f"sonic://{server.host}:{server.port}"]
         assert main(["mirror", table.url, *at]) == 0
         table.set(1, "other", 1)
         table.database.execute("DELETE FROM p WHERE id = 3")
+        table.database.execute("UPDATE p SET gone = NULL WHERE id IN (1, 2)")
         table.database.commit()
         assert main(["mirror", table.url, *at, "--json"]) == 0
         assert json.loads(capsys.readouterr().out.splitlines()[-1])["gone"] == 1
@@ -324,6 +326,7 @@ def test_a_server_follows_a_database(table: Table, tmp_path: Path, capsys: pytes
             assert peer.results(f'QUERY {C} {B} "other"') == ["1"]
             assert peer.results(f'QUERY {C} {B} "title1"') == []
             assert set(peer.results(f'QUERY {C} {B} "body"')) == {"0", "1", "2", "4"}
+            assert set(peer.results(f'QUERY {C} {B} "" FILTER("HAS gone")')) == {"0", "4"}, "others have no value now"
 
 
 @pytest.mark.parametrize(
@@ -442,7 +445,15 @@ def test_a_source_that_fails_is_asked_again(
         raise KeyboardInterrupt
 
     table.set(1, "title", 1)
-    steps = iter([lambda: rename("p", "away"), lambda: rename("away", "p"), end])
+    file, away = table.folder.with_name("shop.db"), table.folder.with_name("away.db")
+    steps = iter(
+        [
+            lambda: rename("p", "away"),
+            lambda: file.rename(away),
+            lambda: (away.rename(file), rename("away", "p")),
+            end,
+        ]
+    )
     clock = SimpleNamespace(sleep=lambda _: next(steps)(), monotonic=time.monotonic)
     monkeypatch.setattr("sonicpy.cli.mirror.time", clock)
     at = ["--collection", C, "--bucket", B, "--text", "title,body", "--data", str(table.folder), "--every", "60"]
@@ -452,6 +463,7 @@ def test_a_source_that_fails_is_asked_again(
         "1 changed, 0 unchanged, 0 gone, 0 refused", "0 changed, 1 unchanged, 0 gone, 0 refused",
     ]  # fmt: skip
     assert "no such table: p; the next pass begins in 60 s" in said.err
+    assert re.search(f"there is no file {file}.*; the next pass begins in 60 s", said.err)
 
 
 def test_rows_of_an_outbox_are_upserted_in_their_order(index: sonicpy.Index) -> None:

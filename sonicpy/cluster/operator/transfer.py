@@ -1,9 +1,9 @@
 """Import and backup of whole clusters: `sonicpy cluster import`, `backup` and `restore`.
 
-An import reads each object of a folder or backup with its words, in the order in which the objects were pushed, and
-appends them to the logs as a node does. So it works with any number of partitions, while the cluster serves: to grow,
-restore a backup into a cluster with more partitions. A second import of the same folder changes nothing, so after an
-error run it again.
+An import reads the synonyms of a folder or backup, then each object with its words, in the order in which the objects
+were pushed, and appends them to the logs as a node does. So it works with any number of partitions, while the cluster
+serves: to grow, restore a backup into a cluster with more partitions. A second import of the same folder changes
+nothing, so after an error run it again.
 
     <backup>/cluster.json             partitions, analyser, position and chain of each snapshot
     <backup>/0007/sonicpy.backup      the newest snapshot of a partition, as `sonicpy backup` writes one
@@ -44,7 +44,7 @@ from sonicpy.index.index import Index
 from sonicpy.index.maintenance.verify import holds_store
 from sonicpy.index.read_only_index import ReadOnlyIndex
 from sonicpy.index.recorder import RECORD_BYTES_MAX, Recorder
-from sonicpy.index.report.export import ExportedObject
+from sonicpy.index.report.export import ExportedObject, synonyms_of
 from sonicpy.store.care.backup import BACKUP_FILE, open_backup
 from sonicpy.store.care.replica_backup import install_backup
 from sonicpy.store.rows.meta import ANALYZER
@@ -172,12 +172,19 @@ class Appender:
 
     async def add(self, collection: str, bucket: str, object: str, record: bytes) -> None:
         """Append a record. Raises StoreError if an earlier one was not acknowledged, and as `LogWriter.add`."""
-        partition = self._layout.partition_of(collection, bucket, object)
+        await self._add(self._layout.partition_of(collection, bucket, object), record)
+
+    async def _add(self, partition: int, record: bytes) -> None:
         batch = self._writers[self._layout.log_of(partition)].add(partition, record)
         if not self._waiting or self._waiting[-1] is not batch:
             self._waiting.append(batch)
         while len(self._waiting) > BATCHES_WAITING_MAX:
             await self._waiting.popleft().done
+
+    async def add_to_all(self, record: bytes) -> None:
+        """Append a record to the log of every partition. Raises as `add`."""
+        for partition in range(self._layout.partitions):
+            await self._add(partition, record)
 
     async def finish(self) -> None:
         """Wait until everything is acknowledged. Raises StoreError."""
@@ -205,6 +212,11 @@ async def _import(
             with opened(source, config) as index:
                 check_same_analyzer(source, index, recorder)
                 objects = 0
+                with index.engine.read() as view:
+                    synonyms = synonyms_of(view, None)
+                for collection, rules in synonyms.items():
+                    recorder.set_synonyms(collection, rules, add=True)
+                    await appender.add_to_all(recorder.take_record())
                 for held in index.holdings():
                     objects += 1
                     for record in records_of(recorder, held):
