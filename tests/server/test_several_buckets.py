@@ -146,7 +146,9 @@ def test_with_other_options(server: Server) -> None:
         named = ["t1", "t2", '"t,3"']
         client.push("how", "b", "1", "weather running")
         for text in ("wether runing", "wether runing ", "wether runing \n"):
-            assert client.query("how", "b", text, how=True).corrected == text.replace("wether runing", "weather running")
+            assert client.query("how", "b", text, how=True).corrected == text.replace(
+                "wether runing", "weather running"
+            )
         found = client.query("tags", named, "birch amber", filter="odd", how=True, total=True, facets={"price": [0, 8]})
         assert sorted((hit.bucket, hit.object) for hit in found) == [("t,3", "o3"), ("t2", "o1")]
         assert [[(word.how, word.word) for word in how] for how in found.hows or []] == [
