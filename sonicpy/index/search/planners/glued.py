@@ -14,7 +14,7 @@ from sonicpy.index.search.planners.spacing import Piece, cuts, is_hangul, is_rar
 from sonicpy.index.search.statistics import Statistics
 
 WORDS_MAX, CORRECTED_MAX = 16, 4
-"""The most words of a piece: those that most objects hold; and the most corrections of one."""
+"""The most words of a piece, those that most objects hold, and the most corrections of a word."""
 SWAPPED_LETTERS_MIN = 3
 """The fewest letters of a word with an error: two of three may be swapped."""
 FORM_LETTERS_MIN, BEGUN_LETTERS_MIN, BESIDE_LETTERS_MIN = 3, 2, 3

@@ -1,5 +1,5 @@
-"""Words that lead to nothing else: identifiers with an error in their letters, and words written together of which one
-is unfinished, in another form, or mistyped (glued.py), or words of which the last syllable is (composing.py).
+"""Words that lead to nothing else: identifiers with an error in their letters, words written together (glued.py), names
+without their apostrophe, and words of Hangul whose last syllable is unfinished (composing.py).
 
 `iphnoe15` finds `iphone15`, but not `iphone16`: digits have no errors.
 """
@@ -15,6 +15,7 @@ from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.completions import LIKELIEST, LIKELIEST_SHARES
 from sonicpy.index.search.planners.composing import composed_of
 from sonicpy.index.search.planners.glued import (
+    CORRECTED_MAX,
     WORDS_MAX,
     Asked,
     asked_of_glued,
@@ -25,8 +26,8 @@ from sonicpy.index.search.planners.glued import (
 from sonicpy.index.search.planners.spacing import SHARE, Piece
 from sonicpy.index.search.statistics import Statistics
 
-CORRECTED_MAX, COMPARED = 4, 16
-"""The most corrections of a word, and of those that are compared with it."""
+COMPARED = 16
+"""The most corrections that are compared with a word."""
 EDITS_MAX = 1
 """The most errors in the beginning of a word: looking for more takes long."""
 BESIDE_DIGITS_MIN = 5
