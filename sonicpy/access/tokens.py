@@ -60,7 +60,7 @@ def key_of_token(token: str) -> str | None:
         return None
     try:
         header = jwt.get_unverified_header(token)
-    except jwt.exceptions.InvalidTokenError:
+    except (jwt.exceptions.InvalidTokenError, RecursionError):  # JSON may be nested very deeply
         return None
     name = header.get("kid")
     return name if isinstance(name, str) and NAME.fullmatch(name) else None
@@ -80,7 +80,7 @@ def narrowed(token: str, signed_with: str, grant: Grant) -> Grant | None:
     unchecked = dict.fromkeys((f"verify_{claim}" for claim in ("exp", "iat", "nbf", "aud", "iss", "sub", "jti")), False)
     try:
         claims = jwt.decode(token, signed_with, algorithms=[ALGORITHM], options=unchecked)
-    except jwt.exceptions.InvalidTokenError:
+    except (jwt.exceptions.InvalidTokenError, RecursionError):
         return None
     return _narrowed(claims, grant)
 

@@ -169,7 +169,7 @@ def _of_row(row: Row, shape: Shape) -> RowParts:
         [row.tags],
         row.values or {},
         {"": row.vector},
-        True,
+        not shape.compat,
     )
 
 

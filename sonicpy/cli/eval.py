@@ -30,9 +30,9 @@ install 'sonicpy-search[eval]'. {SOURCES}"""
 EXAMPLE = "example: sonicpy eval beir/scifact --server sonic://127.0.0.1:1491 --json"
 
 TIMEOUT_S = 600.0
+"""The longest wait for an answer in seconds, because a server may take minutes to consolidate."""
 BYTES_MIN = 4
 """The least number of bytes of a piece: those of the longest character in UTF-8."""
-"""The longest wait for an answer in seconds, because a server may take minutes to consolidate."""
 
 
 def add_verbs(verbs: Verbs) -> None:

@@ -19,7 +19,7 @@ from sonicpy.cli.importing.in_step import FolderTarget, MirrorTarget, ServerTarg
 from sonicpy.cli.importing.job import CHUNK_ROWS
 from sonicpy.cli.importing.mapping import FieldMapping, scaled, split_tags, text_of_field, vector_in
 from sonicpy.cli.importing.row_sources import UTF8
-from sonicpy.cli.importing.tables import TableSource, is_database, shown_url
+from sonicpy.cli.importing.tables import MissingFile, TableSource, is_database, shown_url
 from sonicpy.cli.importing.verb import add_field_flag, add_format_flags, source_of, value_column
 from sonicpy.cli.output import remark, show
 from sonicpy.cli.scoped import DEFAULT_BUCKET
@@ -110,9 +110,8 @@ def _passes(arguments: argparse.Namespace, target: MirrorTarget) -> int:
         try:
             status = _pass(arguments, target)
         except SonicError as error:
-            # Files and folders of a source may be away for some time; a failure of the index ends later passes, too.
-            if type(error) is not SonicError and not isinstance(error, ClientError | ConfigError):
-                raise
+            if type(error) is not SonicError and not isinstance(error, ClientError | MissingFile):
+                raise  # the index, or the arguments: a later pass fails, too
             remark(f"{error}; the next pass begins in {arguments.every:g} s")
     return status
 

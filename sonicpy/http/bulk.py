@@ -36,7 +36,7 @@ class Rows:
         """
         if not self._count and line.startswith(UTF16_MARKS):
             raise InvalidArgument("the body begins as UTF-16 does; allowed is UTF-8")
-        is_whole = len(line) <= LINE_BYTES_MAX  # behind the white space of another one, there may be a row
+        is_whole = len(line) <= LINE_BYTES_MAX  # the rest of a line that was cut off may hold a row
         if is_whole and not line.strip().removeprefix(UTF8_MARK.encode()):
             return
         self._count += 1

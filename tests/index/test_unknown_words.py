@@ -56,6 +56,7 @@ FOUND = [
     ("credtcard", "credit card limit"),
     ("tshrit", "a t-shirt"),
     ("spidermna", "Spider-Man"),
+    ("spider spidermna", "Spider-Man and spiders"),
     ("emial", "e-mail address"),
     ("obrian", "Conan O'Brien"),
     ("maycs", "Macy's parade"),

@@ -315,7 +315,7 @@ cdef inline bint may_be_read_again(Terms terms, Py_ssize_t number) except -1:
 
 
 cdef bint is_signed(Terms terms, Py_ssize_t number) except -1:
-    """Return whether a word is that of C++ or C#, which is no beginning of `create`."""
+    """Return whether a word is that of C++, C# or A+, which is no beginning of `create`."""
     cdef bytes word, other
     if number + 1 >= len(terms.words):
         return False

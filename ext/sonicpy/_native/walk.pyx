@@ -148,7 +148,7 @@ cdef int walk(QueryState query) except -2:
             return -1
         if query.only_full:
             if query.wants_full or (query.top.size == query.top.k and query.top.objects[0].kind == FULL):
-                break  # a floor fills the top with objects of its own kind
+                break  # even the worst holds every word; a floor fills the top with objects of its own kind
             query.only_full, query.skips_full = False, True
         else:
             query.driver += 1

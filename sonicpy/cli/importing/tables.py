@@ -94,6 +94,10 @@ class TableSource:
             raise SonicError(f"{self._name} cannot be read: {reason}") from error
 
 
+class MissingFile(ConfigError):
+    """The file of a database is not there."""
+
+
 class _Sqlite:
     """A file of SQLite, opened read-only."""
 
@@ -103,7 +107,7 @@ class _Sqlite:
     def __init__(self, path: str, name: str) -> None:
         file = Path(path.removeprefix("/"))
         if not file.is_file():
-            raise ConfigError(f"{name}: there is no file {file}; a path from the root has four slashes: sqlite:////...")
+            raise MissingFile(f"{name}: there is no file {file}; a path from the root has four slashes: sqlite:////...")
         try:
             self._connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)
         except sqlite3.Error as error:

@@ -59,6 +59,8 @@ BATCHES_WAITING_MAX = 64
 """The most batches that wait for their acknowledgement, over all partitions."""
 NOTES_FILE = "cluster.json"
 NOT_SPREAD: Mapping[str, int] = MappingProxyType({})
+RULES_AT_ONCE = 500
+"""The most rules of synonyms in a record."""
 TERM_BYTES = 48
 """The upper bound of the bytes of a word in a record, without the word itself."""
 
@@ -208,15 +210,13 @@ async def _import(
 ) -> int:
     async with _appending(brokers, config, only_empty=only_empty, spread=spread) as (recorder, appender):
         total = 0
+        synonyms = SynonymRecords(recorder)
         for source in sources:
             with opened(source, config) as index:
                 check_same_analyzer(source, index, recorder)
                 objects = 0
-                with index.engine.read() as view:
-                    synonyms = synonyms_of(view, None)
-                for collection, rules in synonyms.items():
-                    recorder.set_synonyms(collection, rules, add=True)
-                    await appender.add_to_all(recorder.take_record())
+                for record in synonyms.of(index):
+                    await appender.add_to_all(record)
                 for held in index.holdings():
                     objects += 1
                     for record in records_of(recorder, held):
@@ -225,6 +225,26 @@ async def _import(
             say(f"{source}: {objects} objects")
             total += objects
     return total
+
+
+class SynonymRecords:
+    """The records that add the synonyms of indexes, each rule once: all partitions of a cluster hold the same ones."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._known: dict[str, dict[str, None]] = {}
+
+    def of(self, index: Index) -> Iterator[bytes]:
+        """Yield the records of the rules of an index that were in none before, some rules in each."""
+        with index.engine.read() as view:
+            found = synonyms_of(view, None)
+        for collection, rules in found.items():
+            known = self._known.setdefault(collection, {})
+            new = [rule for rule in rules if rule not in known]
+            known.update(dict.fromkeys(new))
+            for first in range(0, len(new), RULES_AT_ONCE):
+                self._recorder.set_synonyms(collection, new[first : first + RULES_AT_ONCE], add=True)
+                yield self._recorder.take_record()
 
 
 def check_same_analyzer(source: Path, index: Index, recorder: Recorder) -> None:

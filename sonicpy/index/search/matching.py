@@ -80,8 +80,6 @@ VOICED = {"f": "v", "s": "z"}
 BEHIND_MIN = 3
 """The fewest letters behind an elided word or an article; l'on counts as a word of its own."""
 
-UNKNOWN = ("",)
-"""The languages of several buckets whose texts together show none, although the few texts of one alone may."""
 STEMMINGS_CACHED = 1_024
 """The most combinations of languages and script whose stemmers are remembered."""
 
@@ -100,6 +98,10 @@ class WordStemmers(NamedTuple):
     may_agree: bool
 
 
+NO_LANGUAGES = ("",)
+"""The languages of several buckets whose texts together show none, although the few texts of one alone may."""
+
+
 class Matching(NamedTuple):
     """The languages by which the words of one query find their families.
 
@@ -108,7 +110,7 @@ class Matching(NamedTuple):
         is_ascii: the query is ASCII, which makes a guessed language other than English doubtful.
         is_given: the client named the language; else it was guessed.
         languages: the languages of the bucket's texts, the most frequent one first; empty: each bucket has its own;
-            UNKNOWN: no bucket has any.
+            NO_LANGUAGES: no bucket has any.
     """
 
     code: str | None
@@ -122,7 +124,7 @@ class Matching(NamedTuple):
         The stemmers are those of the query's language. Where it is not known, or has no stemmer for such words, the
         bucket's languages decide; where these are not known, the stemmers in COMMON for the script.
         """
-        languages = () if self.languages == UNKNOWN else self.languages
+        languages = () if self.languages == NO_LANGUAGES else self.languages
         return _stemming(self.code, self.is_given, languages, script_of(word))
 
     def own_letters(self, word: str) -> str | None:

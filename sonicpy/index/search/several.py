@@ -23,7 +23,7 @@ from sonicpy.bucket_names import name_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.families import Family, nearest_words
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
-from sonicpy.index.search.matching import UNKNOWN, Matching
+from sonicpy.index.search.matching import NO_LANGUAGES, Matching
 from sonicpy.index.search.parts import Found, MadeOf, Part, find_by_plan
 from sonicpy.index.search.statistics import Statistics, most_held, most_likely
 from sonicpy.index.search.synonym_matches import Matches
@@ -243,7 +243,7 @@ class UnitedLexicon(Statistics):
 
     def resolved(self, matching: Matching) -> Matching:
         """Return the Matching of a query with the languages of these buckets."""
-        return matching if matching.languages else matching._replace(languages=self._languages or UNKNOWN)
+        return matching if matching.languages else matching._replace(languages=self._languages or NO_LANGUAGES)
 
     def words(self, offset: int, limit: int, prefix: bytes = b"", after: bytes = b"") -> list[bytes]:
         """Return the words that begin with `prefix` and follow `after`, in byte order, from place `offset` on."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sonicpy._native.clauses import without_family
 from sonicpy._native.completions import likely_of_all
 from sonicpy._native.expansions import EXAMINED, edits_allowed, swapped_words
+from sonicpy._native.neighbours import TERMS_MAX
 from sonicpy._native.planner import EXPANDED_WORDS, may_go_on
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Matching | None) -> Sketch:
     """Return a part's sketch of the words of a query."""
-    sketch = _Sketcher(lexicon)
+    sketch = _Sketcher(lexicon, reads_again=len(terms) <= TERMS_MAX)
     demands = demands_of(terms)
     enough = config.search.alternates_below
     without = without_family(terms)
@@ -119,8 +120,9 @@ def sketch_typed(lexicon: Lexicon, typed: Typed) -> Sketch:
 
 
 class _Sketcher:
-    def __init__(self, lexicon: Lexicon, begun: Sketch | None = None) -> None:
+    def __init__(self, lexicon: Lexicon, begun: Sketch | None = None, *, reads_again: bool = False) -> None:
         self._lexicon = lexicon
+        self._reads_again = reads_again
         length = lexicon.reader.state.total_length
         self.sketch: Sketch = begun or {**NO_SKETCH, "objects": lexicon.objects, "length": length}
         for key in ("words", "families", "doubtful", "joined", "completed", "corrected", "begun"):
@@ -167,9 +169,10 @@ class _Sketcher:
     def add_unknown(self, word: bytes, matching: Matching | None, *, is_last: bool) -> None:
         """Add the words with which `word` is read again, if the sketch has no other word for it. Arguments as in
         `read_again`."""
-        if not self._is_unknown(word.decode()) or self.sketch.get("holding", {}).get(word.decode()):
+        text = word.decode()
+        if not self._reads_again or not self._is_unknown(text) or self.sketch.get("holding", {}).get(text):
             return
-        asked = asked_of(word, is_last=is_last)
+        asked = asked_of(word, folds=matching is not None, is_last=is_last)
         length = len(word.decode())
         if not word.isalpha():
             self.add_others(word, 0, edits_allowed(length), transpositions=True)
@@ -182,6 +185,8 @@ class _Sketcher:
                 self.add(each)
                 self.add_family(each, matching)
         for each in asked.corrected:
+            if each.decode() in self.sketch["corrected"]:
+                continue
             self.add(each)
             self.add_others(each, 0, edits_allowed(len(each.decode())), transpositions=True)
 

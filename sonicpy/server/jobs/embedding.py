@@ -292,7 +292,7 @@ class Embedding:
                 except DeadlyJob as error:
                     deaths += tries
                     half = len(part) // 2
-                    if half and deaths < DEATHS_MAX:
+                    if half and error.has_ended_worker and deaths < DEATHS_MAX:
                         parts += [(part[half:], died + 1), (part[:half], died + 1)]
                     else:
                         _settle(part, [error] * len(part))

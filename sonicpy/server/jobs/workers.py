@@ -65,7 +65,13 @@ class WorkerDied(Exception):
 
 
 class DeadlyJob(WorkerError):
-    """Each worker that was given a job died on it, or was killed for it."""
+    """Each worker that was given a job died on it, or was killed for it.
+
+    Attributes:
+        has_ended_worker: the last worker had begun the job and ended by itself, so a part of the job may be at fault.
+    """
+
+    has_ended_worker = False
 
 
 class Workers:
@@ -129,7 +135,8 @@ class Workers:
         self._end()
 
     async def _run(self, job: Job, tries: int, stops: int) -> Any:
-        for _ in range(tries):
+        has_ended_worker = False
+        for left in reversed(range(tries)):
             while True:
                 if self._stops != stops:
                     raise WorkerError(GIVEN_UP)
@@ -143,7 +150,9 @@ class Workers:
                         raise WorkerError(GIVEN_UP) from None
                     if was_idle and str(death) == DIED and not worker.has_begun:
                         continue  # it had died while it was idle, not because of the job
-                    logger.error("a worker process %s; its job is done again by another one", death)
+                    again = "; its job is done again by another one" if left else ""
+                    logger.error("a worker process %s%s", death, again)
+                    has_ended_worker = str(death) == DIED and worker.has_begun
                     break
                 except asyncio.CancelledError:
                     self._end()  # no caller waits for this job, and the next job must not wait for it
@@ -152,7 +161,9 @@ class Workers:
                     self._end()
                     raise WorkerError(f"no worker process can be started: {error.strerror}") from error
         died = "a worker process" if tries == 1 else f"{tries} worker processes"
-        raise DeadlyJob(f"{died} died on one job; see the system log for what ended them")
+        deadly = DeadlyJob(f"{died} died on one job; see the system log for what ended them")
+        deadly.has_ended_worker = has_ended_worker
+        raise deadly
 
     def _started(self) -> tuple["Worker", bool]:
         """Return the worker, started if necessary, and whether it was running already.

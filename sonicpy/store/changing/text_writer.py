@@ -49,13 +49,15 @@ class TextWriter:
             new: True: the object has no named text yet.
         """
         fitting = self._fitting(terms, names)
-        if not new:  # a word that the object has in another text changes no terms of the object
-            self._view.digests.end(self._bucket, iid)
         ids = [] if new else self._terms.ids_of(iid)
         if not ids:
+            if not new:
+                self._view.digests.end(self._bucket, iid)
             self._terms.begin(iid, fitting)
             return
         held, added = self._named(ids), set(fitting.words)
+        if not added <= held:  # even if the object has the words in another text
+            self._view.digests.end(self._bucket, iid)
         grown = _names_with_more(held, added)
         self._put(iid, ids, [term for term in held | added if not _is_whole_of(term, grown)])
 

@@ -15,6 +15,8 @@ from sonicpy.index.search.statistics import Statistics
 
 WORDS_MAX, CORRECTED_MAX = 16, 4
 """The most words of a piece, those that most objects hold, and the most corrections of a word."""
+MISTYPED_PAIRS_MAX = 8
+"""The most ways to cut a word in two of which one may have an error, beside those with a single letter."""
 SWAPPED_LETTERS_MIN = 3
 """The fewest letters of a word with an error: two of three may be swapped."""
 FORM_LETTERS_MIN, BEGUN_LETTERS_MIN, BESIDE_LETTERS_MIN = 3, 2, 3
@@ -38,11 +40,12 @@ class Asked(NamedTuple):
 
 def asked_of_glued(text: str, *, is_last: bool) -> Asked:
     """Return the words of which `pieces_of_glued` may need others."""
-    pairs = [(text[:size], text[size:]) for size in range(1, len(text))] if may_be_cut(text) else []
+    pairs = _pairs(text) if may_be_cut(text) else []
     tails = [tail for _, tail in pairs]
     begun = [tail.encode() for tail in tails if _may_be_begun(text, tail)] if is_last else []
     formed = [tail.encode() for tail in tails if _may_be_formed(tail)]
-    mistyped = [piece for pair in pairs for piece, beside in (pair, pair[::-1]) if _may_be_mistyped(piece, beside)]
+    likely = _likely_pairs(pairs)
+    mistyped = [piece for pair in likely for piece, beside in (pair, pair[::-1]) if _may_be_mistyped(piece, beside)]
     return Asked(begun, formed, [*(piece.encode() for piece in mistyped), *with_apostrophes(text)])
 
 
@@ -89,14 +92,14 @@ def _heads(statistics: Statistics, text: str, *, folds: bool) -> dict[int, Piece
     """Return the words with which a word begins by their number of letters: those first whose two pieces are most alike
     in length. A single letter is one of them if it is rare.
     """
-    heads: dict[int, list[tuple[bytes, int]]] = {}
+    heads: dict[int, list[tuple[int, bytes]]] = {}
     for word, row, size in statistics.leading(text.encode()):
         if folds or text.encode().startswith(word):
-            heads.setdefault(size, []).append((word, row.df))
-    if 1 in heads and not is_rare(sum(holders for _, holders in heads[1]), statistics.objects):
+            heads.setdefault(size, []).append((-row.df, word))
+    if 1 in heads and not is_rare(-sum(holders for holders, _ in heads[1]), statistics.objects):
         del heads[1]
     sizes = sorted(heads, key=lambda size: -min(size, len(text) - size))
-    return {size: tuple(word for word, _ in heads[size])[:WORDS_MAX] for size in sizes}
+    return {size: tuple(word for _, word in sorted(heads[size])[:WORDS_MAX]) for size in sizes}
 
 
 def _two(
@@ -113,7 +116,8 @@ def _two(
 def _ends(statistics: Statistics, text: str, tail: str, matching: Matching | None, *, is_last: bool) -> Iterator[Piece]:
     if matching is not None and _may_be_formed(tail):
         words = [tail.encode(), *statistics.family(tail.encode(), matching).words]
-        yield tuple(word for word, _ in statistics.held(words))[:WORDS_MAX]
+        held = sorted(statistics.held(words), key=lambda each: (-each[1].df, each[0]))
+        yield tuple(word for word, _ in held[:WORDS_MAX])
     if is_last and _may_be_begun(text, tail):
         yield begun(statistics, tail.encode(), folds=matching is not None)
 
@@ -144,16 +148,26 @@ def _many(statistics: Statistics, text: str, *, is_last: bool, folds: bool) -> l
 
 def _one_mistyped(statistics: Statistics, text: str, heads: dict[int, Piece]) -> list[Piece]:
     """Return two words, of which one has an error."""
-    pairs = [(text[:size].encode(), text[size:].encode()) for size in range(1, len(text))]
-    tails = {word: row.df for word, row in statistics.held([tail for _, tail in pairs])}
-    for head, tail in sorted(pairs, key=lambda pair: -min(len(pair[0].decode()), len(pair[1].decode()))):
-        words = heads.get(len(head.decode()))
-        if words and _may_be_mistyped(tail.decode(), head.decode()) and (ends := _corrected(statistics, tail)):
+    pairs = _likely_pairs(_pairs(text))
+    tails = {word.decode(): row.df for word, row in statistics.held([tail.encode() for _, tail in pairs])}
+    for head, tail in pairs:
+        words = heads.get(len(head))
+        if words and _may_be_mistyped(tail, head) and (ends := _corrected(statistics, tail)):
             return [words, ends]
-        is_held = tail in tails and (len(tail.decode()) > 1 or is_rare(tails[tail], statistics.objects))
-        if is_held and _may_be_mistyped(head.decode(), tail.decode()) and (words := _corrected(statistics, head)):
-            return [words, (tail,)]
+        is_held = tail in tails and (len(tail) > 1 or is_rare(tails[tail], statistics.objects))
+        if is_held and _may_be_mistyped(head, tail) and (words := _corrected(statistics, head)):
+            return [words, (tail.encode(),)]
     return []
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    return [(text[:size], text[size:]) for size in range(1, len(text))]
+
+
+def _likely_pairs(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the pairs of pieces of which one may have an error, those first whose pieces are most alike in length."""
+    by_likeness = sorted(pairs, key=lambda pair: -min(map(len, pair)))
+    return [pair for place, pair in enumerate(by_likeness) if place < MISTYPED_PAIRS_MAX or 1 in map(len, pair)]
 
 
 def _may_be_mistyped(piece: str, beside: str) -> bool:
@@ -161,5 +175,5 @@ def _may_be_mistyped(piece: str, beside: str) -> bool:
     return piece.isalpha() and beside.isalpha() and len(piece) >= SWAPPED_LETTERS_MIN and is_beside
 
 
-def _corrected(statistics: Statistics, word: bytes) -> Piece:
-    return tuple(each[0] for each in corrections(statistics, word, CORRECTED_MAX, ()))
+def _corrected(statistics: Statistics, word: str) -> Piece:
+    return tuple(each[0] for each in corrections(statistics, word.encode(), CORRECTED_MAX, ()))

@@ -36,17 +36,18 @@ SIGNS = (b"_", b".")
 """The signs that a joined word may have for others."""
 
 
-def asked_of(word: bytes, *, is_last: bool) -> Asked:
+def asked_of(word: bytes, *, folds: bool, is_last: bool) -> Asked:
     """Return the words of which `read_again` may need others.
 
     Args:
+        folds: the words of objects may differ from `word` in accents.
         is_last: the word is the last one of a query, and so may be unfinished.
     """
     ways = _ways(word)
     if ways:
         last = [*(way[-1] for way in ways), *_closed(word)] if is_last else []
         return Asked(last, [], list(dict.fromkeys(piece for way in ways for piece in way if _is_mistyped(piece, word))))
-    asked = asked_of_glued(folded(word).decode(), is_last=is_last)
+    asked = asked_of_glued((folded(word) if folds else word).decode(), is_last=is_last)
     composed = composed_of(word.decode()) if is_last else []
     starts = [start.encode() for each in composed for start in each.starts()]
     return asked._replace(begun=[*starts, *asked.begun])
@@ -154,12 +155,14 @@ def _composed(statistics: Statistics, word: str) -> Piece:
 
 def _correct_without_apostrophe(statistics: Statistics, clause: Clause, text: str) -> None:
     """Add the corrections of a word that lacks an apostrophe, which is no error beside the others."""
+    taken: set[bytes] = set()
     for word in with_apostrophes(text):
         found = [
             each
-            for each in corrections(statistics, word, COMPARED, ())
+            for each in corrections(statistics, word, COMPARED, taken)
             if b"'" in each[0] and each[4] <= edits_allowed(len(text))
         ]
+        taken.update(each[0] for each in found)
         add_expansions(clause, found[:CORRECTED_MAX], statistics.objects)
 
 
