@@ -85,7 +85,7 @@ FOUND = [
 ]
 
 
-@pytest.fixture(params=["bm25", "newest"])
+@pytest.fixture(params=["bm25", pytest.param("newest", marks=pytest.mark.full)])
 def config(request: pytest.FixtureRequest) -> Config:
     return Config.model_validate({"search": {"ranking": request.param}})
 
