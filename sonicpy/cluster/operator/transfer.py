@@ -232,16 +232,16 @@ class SynonymRecords:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._known: dict[str, dict[str, None]] = {}
+        self._known: dict[str, set[str]] = {}
 
     def of(self, index: Index) -> Iterator[bytes]:
         """Yield the records of the rules of an index that were in none before, some rules in each."""
         with index.engine.read() as view:
             found = synonyms_of(view, None)
         for collection, rules in found.items():
-            known = self._known.setdefault(collection, {})
+            known = self._known.setdefault(collection, set())
             new = [rule for rule in rules if rule not in known]
-            known.update(dict.fromkeys(new))
+            known.update(new)
             for first in range(0, len(new), RULES_AT_ONCE):
                 self._recorder.set_synonyms(collection, new[first : first + RULES_AT_ONCE], add=True)
                 yield self._recorder.take_record()

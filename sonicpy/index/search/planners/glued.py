@@ -5,10 +5,11 @@ form, mistyped, or a single letter beside two others.
 `emailkonto` finds E-Mail-Konto.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from sonicpy._native.expansions import EDITED_LETTERS_MIN, corrections
+from sonicpy._native.term_rows import TermInfo
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.spacing import Piece, cuts, is_hangul, is_rare, may_be_cut
 from sonicpy.index.search.statistics import Statistics
@@ -84,22 +85,27 @@ def begun(statistics: Statistics, letters: bytes, *, folds: bool = True) -> Piec
     Args:
         folds: words may differ from the letters in accents, or have a part that begins so.
     """
-    found = sorted(statistics.beginnings(letters, 0), key=lambda each: (-each[1].df, each[0]))
-    return tuple(word for word, _, _ in found if folds or word.startswith(letters))[:WORDS_MAX]
+    found = statistics.beginnings(letters, 0)
+    return most_held_words((word, row) for word, row, _ in found if folds or word.startswith(letters))
+
+
+def most_held_words(found: Iterable[tuple[bytes, TermInfo]]) -> Piece:
+    """Return at most WORDS_MAX of some words: those that most objects hold."""
+    return tuple(word for word, _ in sorted(found, key=lambda each: (-each[1].df, each[0]))[:WORDS_MAX])
 
 
 def _heads(statistics: Statistics, text: str, *, folds: bool) -> dict[int, Piece]:
     """Return the words with which a word begins by their number of letters: those first whose two pieces are most alike
     in length. A single letter is one of them if it is rare.
     """
-    heads: dict[int, list[tuple[int, bytes]]] = {}
+    heads: dict[int, list[tuple[bytes, TermInfo]]] = {}
     for word, row, size in statistics.leading(text.encode()):
         if folds or text.encode().startswith(word):
-            heads.setdefault(size, []).append((-row.df, word))
-    if 1 in heads and not is_rare(-sum(holders for holders, _ in heads[1]), statistics.objects):
+            heads.setdefault(size, []).append((word, row))
+    if 1 in heads and not is_rare(sum(row.df for _, row in heads[1]), statistics.objects):
         del heads[1]
     sizes = sorted(heads, key=lambda size: -min(size, len(text) - size))
-    return {size: tuple(word for _, word in sorted(heads[size])[:WORDS_MAX]) for size in sizes}
+    return {size: most_held_words(heads[size]) for size in sizes}
 
 
 def _two(
@@ -116,8 +122,7 @@ def _two(
 def _ends(statistics: Statistics, text: str, tail: str, matching: Matching | None, *, is_last: bool) -> Iterator[Piece]:
     if matching is not None and _may_be_formed(tail):
         words = [tail.encode(), *statistics.family(tail.encode(), matching).words]
-        held = sorted(statistics.held(words), key=lambda each: (-each[1].df, each[0]))
-        yield tuple(word for word, _ in held[:WORDS_MAX])
+        yield most_held_words(statistics.held(words))
     if is_last and _may_be_begun(text, tail):
         yield begun(statistics, tail.encode(), folds=matching is not None)
 

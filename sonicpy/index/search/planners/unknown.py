@@ -16,10 +16,10 @@ from sonicpy.index.search.planners.completions import LIKELIEST, LIKELIEST_SHARE
 from sonicpy.index.search.planners.composing import composed_of
 from sonicpy.index.search.planners.glued import (
     CORRECTED_MAX,
-    WORDS_MAX,
     Asked,
     asked_of_glued,
     begun,
+    most_held_words,
     pieces_of_glued,
     with_apostrophes,
 )
@@ -143,14 +143,13 @@ def _correct(statistics: Statistics, clause: Clause, word: bytes) -> None:
 
 def _composed(statistics: Statistics, word: str) -> Piece:
     """Return the words that a word becomes when its last syllable is complete: those that most objects hold."""
-    found = [
-        (-row.df, each)
+    return most_held_words(
+        (each, row)
         for composed in composed_of(word)
         for start in composed.starts()
         for each, row, _ in statistics.beginnings(start.encode(), 0)
         if composed.holds(each.decode())
-    ]
-    return tuple(each for _, each in sorted(found)[:WORDS_MAX])
+    )
 
 
 def _correct_without_apostrophe(statistics: Statistics, clause: Clause, text: str) -> None:
