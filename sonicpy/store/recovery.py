@@ -142,6 +142,16 @@ class RecoveringStore(StoreReader):
         if view is not None and view.terms.changed:
             self.maintain(WriteView.flush_term_rows)
 
+    def write_many_buckets(self) -> None:
+        """Write the rows of changed buckets, if these are many, so that the next commit has few of them to write.
+
+        Raises:
+            StoreError: writing failed twice; nothing is lost.
+        """
+        view = self.view
+        if view is not None and view.has_many_buckets:
+            self.maintain(WriteView.write_changes)
+
     def has_digest(self, collection: str, bucket: str, oid: str, digest: bytes) -> bool:
         """Return whether the text of an object has this digest. Only the thread that may change the store calls
         this."""

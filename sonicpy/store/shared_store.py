@@ -77,11 +77,13 @@ class SharedStore(Store):
         self.seal()
         if self.durability == "commit":
             self.sync_log()
-        if self.uncommitted >= COMMIT_CHANGES or self.uncommitted_bytes >= COMMIT_BYTES:
-            try:
+        try:
+            if self.uncommitted >= COMMIT_CHANGES or self.uncommitted_bytes >= COMMIT_BYTES:
                 self.commit()
-            except StoreFull as error:  # the log has the change; the next one is refused, and late commits log this
-                logger.debug("%s", error)
+            else:
+                self.write_many_buckets()
+        except StoreFull as error:  # the log has the change; the next one is refused, and late commits log this
+            logger.debug("%s", error)
 
     def _is_due(self) -> bool:
         """Return whether to commit now: another process reads the folder, or has replaced one of its files, which the

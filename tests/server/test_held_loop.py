@@ -22,6 +22,8 @@ MANY = 20_000
 VERY_MANY = 30_000
 """The number of buckets that are consolidated."""
 PING_S = 0.020
+COMMIT_S = 0.050
+"""The longest wait of a PING beside commits of new buckets."""
 PUSH_S = 0.002
 CONSOLIDATION_S = 10.0
 """The CPU time of the server and its workers for a consolidation of VERY_MANY buckets, with the PINGs beside it."""
@@ -91,7 +93,10 @@ def test_ping_beside_a_huge_object(server: Server) -> None:
 @pytest.mark.full
 def test_ping_beside_very_many_buckets(server: Server) -> None:
     with Peer(server, "ingest") as ingest, Peer(server, "control") as control:
-        push_buckets(ingest, MANY)
+        with watch(server) as seen:
+            push_buckets(ingest, MANY)
+        print(f"PUSH into {MANY} new buckets: slowest PING {seen.ping_s:.4f} s, the machine {seen.busy_s:.4f} s")
+        assert seen.ping_s <= COMMIT_S + seen.busy_s
         timed(server, control, "STATS")
         assert timed(server, ingest, "FLUSHC many") == "RESULT 1"
         assert ingest.ask("COUNT many") == "RESULT 0"

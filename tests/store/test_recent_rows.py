@@ -1,4 +1,5 @@
-"""Rows of records that wait to be written show all changes and are written once; rows of words in use stay cached."""
+"""Rows of records that wait to be written show all changes and are written once; rows of words in use stay cached;
+those of many buckets do not wait for the commit."""
 
 import random
 from pathlib import Path
@@ -8,7 +9,8 @@ import pytest
 import sonicpy
 from sonicpy.store.disk.table_numbers import OBJECTS
 from sonicpy.store.disk.transaction import Transaction
-from sonicpy.store.views import write_cache
+from sonicpy.store.views import write_cache, write_view
+from sonicpy.store.views.write_view import WriteView
 
 C, B, OBJECTS_THERE = "c", "b", 100
 
@@ -86,3 +88,25 @@ def test_rows_of_words_in_use_stay_over_commits(tmp_path: Path, monkeypatch: pyt
         for word in ("amber", "beryl", "garnet"):
             asked = {"amber": 40, "beryl": 39, "garnet": 0}[word]
             assert len(index.query_ids(C, B, word, lang="none", limit=50)) == asked
+
+
+def test_rows_of_many_buckets_are_written_before_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write_view, "MANY_BUCKETS", 10)
+    waited = []
+    write = WriteView.write_changes
+
+    def written(view: WriteView) -> None:
+        waited.append(len(view._changed_buckets))
+        write(view)
+
+    monkeypatch.setattr(WriteView, "write_changes", written)
+    buckets = [f"b{number}" for number in range(105)]
+    with sonicpy.open(tmp_path) as index:
+        for name in ("o", "p"):
+            for bucket in buckets:
+                index.push(C, bucket, name, f"hello {bucket}", lang="none")
+        assert all(sorted(index.query_ids(C, bucket, bucket, lang="none")) == ["o", "p"] for bucket in buckets)
+        index.commit()
+        assert index.verify() == []
+    assert max(waited) == 10
+    assert len(waited) >= 20

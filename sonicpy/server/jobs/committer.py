@@ -183,8 +183,12 @@ class Committer(Sealer):
         ):
             self.commit()
             return
-        if self._is_read and self._has_many_rows():
-            self._flush_term_rows()
+        try:
+            if self._is_read and self._has_many_rows():
+                self._flush_term_rows()
+            store.write_many_buckets()
+        except StoreError as error:  # recovery has replayed the log, or the next commit will
+            logger.error("%s", error)
         if self._commit_timer is None:
             self._due_s = self._loop.time() + self._commit_after_s
             self._look_again()
@@ -339,11 +343,8 @@ class Committer(Sealer):
     def _flush_term_rows(self) -> None:
         """Write some of the term rows that are left for the commit."""
         self._flushed_changes = self._engine.store.uncommitted
-        try:
-            self._flushed_position = self._engine.store.log_position
-            self._engine.store.flush_term_rows()
-        except StoreError as error:  # recovery has replayed the log, or the next commit will
-            logger.error("%s", error)
+        self._flushed_position = self._engine.store.log_position
+        self._engine.store.flush_term_rows()
 
     def _next_log_sync(self) -> "asyncio.Future[None]":
         """Return the future of the next sync of the log that has not begun; all connections share it."""

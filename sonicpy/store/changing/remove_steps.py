@@ -17,7 +17,7 @@ from sonicpy.late import late
 from sonicpy.store.changing.bucket_writer import TERMS_MAX, writer_of
 from sonicpy.store.disk.table_numbers import META, SCOPES, VECTORS, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.keys import collection_prefix, scope_of
+from sonicpy.store.rows.keys import BUCKET_MAX, collection_prefix, scope_of
 from sonicpy.store.rows.meta import NEXT_BUCKET, flushing
 from sonicpy.store.rows.synonym_rules import put_rules
 from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, pack_columns, unpack_columns, vector_prefix
@@ -60,10 +60,11 @@ def flush_collection(view: "WriteView", collection: str, *, in_steps: bool) -> i
     Args:
         in_steps: only begin the removal of many buckets, and leave the rest to `step`.
     """
-    keys = view.transaction.keys(SCOPES, collection_prefix(collection))
+    prefix, most = collection_prefix(collection), BUCKETS_PER_STEP + 1 if in_steps else BUCKET_MAX
+    keys = view.transaction.some_keys(SCOPES, prefix, most, prefix)
     if view.synonym_stamp(collection) is not None:
         put_rules(view.transaction, collection, ())
-    if in_steps and len(keys) > BUCKETS_PER_STEP:
+    if in_steps and len(keys) == most:
         limit = NEXT_BUCKET.read(view.transaction) or 0
         flushing(collection).write(view.transaction, limit)
         view.removals.collections[collection] = limit

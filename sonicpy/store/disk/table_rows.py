@@ -243,6 +243,10 @@ class TableRows(StoredRows):
         """Return the number of rows of a table."""
         return self._stat(table)["entries"]
 
+    def is_empty(self, table: int) -> bool:
+        """Return whether a table has no rows of its own; those of small buckets share other rows."""
+        return not self._stat(table)["entries"]
+
     def size_bytes(self, table: int) -> int:
         """Return the number of bytes of the pages of a table."""
         stat = self._stat(table)

@@ -56,6 +56,10 @@ if TYPE_CHECKING:
     from sonicpy.store.views.beside_words import Owner
     from sonicpy.store.views.read_rows import ReadRows
 
+MANY_BUCKETS = 256
+"""The number of changed buckets whose rows are written before the commit is due, which would hold up other connections
+and threads: about 5 ms."""
+
 
 class WriteView(OpenRecords, OpenOrders, OpenFacts, View):
     """The view of an open write transaction, its own changes included.
@@ -369,8 +373,18 @@ class WriteView(OpenRecords, OpenOrders, OpenFacts, View):
         """Return the IID of the object with an OID, if the rows of names may lack it."""
         return self.names(state).find(name_hash(oid))
 
+    @property
+    def has_many_buckets(self) -> bool:
+        """Whether at least MANY_BUCKETS buckets have unwritten changes."""
+        return len(self._changed_buckets) >= MANY_BUCKETS
+
     def flush(self) -> None:
-        """Write every cached change into the tables."""
+        """Write every cached change into the tables, for a commit."""
+        self.write_changes()
+        self._write_cache.shrink()
+
+    def write_changes(self) -> None:
+        """Write every cached change into the tables; the cache keeps the rows."""
         self.flush_term_rows()
         transaction, held = self.transaction, self._write_cache.of
         changed = [(bucket, held(bucket)) for bucket in sorted(self._changed_buckets)]
@@ -394,7 +408,6 @@ class WriteView(OpenRecords, OpenOrders, OpenFacts, View):
         self._changed_buckets.clear()
         transaction.write_small()
         self._note_moved()
-        self._write_cache.shrink()
 
     def _note_moved(self) -> None:
         """Give a pending row to a word of each bucket that was small, so that the next consolidation builds a graph."""
