@@ -222,6 +222,15 @@ def test_a_word_with_several_words_of_a_query_comes_before_one_of_them(typed: st
         assert index.query(C, B, typed).objects[:2] == ["whole", "joined"]
 
 
+def test_a_size_is_found_with_any_sign() -> None:
+    with sonicpy.open(":memory:") as index:
+        for oid, text in (("times", "2×4 boards"), ("x", "2 x 4 boards"), ("2", "2 boards"), ("xray", "x-ray of 4")):
+            index.push(C, B, oid, text)
+        assert index.query(C, B, "2x4").objects == ["x", "times"]
+        assert index.query(C, B, "2x4 boards", match="all").objects == ["x", "times"]
+        assert index.query(C, B, "boards 2x4").objects[:2] == ["x", "times"]
+
+
 def test_many_words_with_several_words_of_a_query_are_parts_as_before() -> None:
     with sonicpy.open(":memory:") as index:
         for number in range(17):
