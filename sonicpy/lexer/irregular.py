@@ -16,7 +16,10 @@ _GROUPS = (
     "elf elves|scarf scarves|hoof hooves|wharf wharves|self selves|sheaf sheaves|dwarf dwarves|"
     "index indexes indices|matrix matrices|vertex vertices|appendix appendices|vortex vortices|axis axes|crisis crises|"
     "thesis theses|hypothesis hypotheses|diagnosis diagnoses|oasis oases|basis bases|ellipsis ellipses|"
-    "synthesis syntheses|parenthesis parentheses|phenomenon phenomena|criterion criteria|"
+    "synthesis syntheses|parenthesis parentheses|emphasis emphases|synopsis synopses|metastasis metastases|"
+    "nemesis nemeses|phenomenon phenomena|criterion criteria|automaton automata|memorandum memoranda|addendum addenda|"
+    "symposium symposia|syllabus syllabi|octopus octopi|codex codices|cortex cortices|helix helices|apex apices|"
+    "bureau bureaux|plateau plateaux|tableau tableaux|schema schemata|stigma stigmata|passerby passersby|"
     "bacterium bacteria|curriculum curricula|stratum strata|erratum errata|stimulus stimuli|fungus fungi|cactus cacti|"
     "nucleus nuclei|radius radii|alumnus alumni|focus foci|larva larvae|formula formulae|antenna antennae|"
     "vertebra vertebrae|alga algae|genus genera|corpus corpora|dying die|lying lie|tying tie|person people persons|"
@@ -60,8 +63,11 @@ _VERBS = (
     "withdraw withdrew withdrawn|withhold withheld|withstand withstood|write wrote written"
 )
 """Verbs, each with its irregular forms. A sign + marks verbs that double their last letter (running)."""
-_ENDINGS = {"man": "men", "men": "man", "child": "children", "children": "child", "wife": "wives", "wives": "wife"}
-"""Irregular endings of words and compounds (fireman, firemen): ending -> the ending of the other form."""
+_ENDINGS = {
+    "man": "men", "men": "man", "child": "children", "children": "child", "wife": "wives", "wives": "wife",
+    "ysis": "yses", "yses": "ysis", "osis": "oses", "oses": "osis", "thesis": "theses", "theses": "thesis",
+}  # fmt: skip
+"""Irregular endings of words and compounds (firemen, analyses): ending -> the ending of the other form."""
 _COMPOUND_LETTERS = 2
 """The least number of letters before an ending of `_ENDINGS` in a compound."""
 _COMPARED, _PLAIN = ("ier", "iest"), "y"

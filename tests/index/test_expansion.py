@@ -370,7 +370,7 @@ def best_kind(typed: list[str], held: list[str], of_all: set[str]) -> int:
     kinds = [3]
     for word in typed:
         edits = 0 if len(word) < 4 else 1 if len(word) < 7 else 2
-        most = 0 if word != typed[-1] or len(word) < 4 else 1 if len(word) < 8 else 2
+        most = 0 if word != typed[-1] or len(word) < 4 else 1 if len(word) < 8 or word in of_all else 2
         for known in held:
             if known == word:
                 kinds.append(0)
@@ -413,6 +413,7 @@ def is_spaced_otherwise(typed: list[str], corpus: list[list[str]]) -> bool:
 @example([["abab"], ["ababa", "baba"]], ["abab", "abba"], True)
 @example([["abc"], ["acb"]], ["abc"], False)
 @example([["cc", "aaa"]], ["ccaa"], False)
+@example([["aaaaaba"], ["aaaaaacb"]], ["aaaaaacb"], False)
 def test_objects_stand_in_the_order_of_their_best_word(
     generous: Index, corpus: list[list[str]], typed: list[str], consolidated: bool
 ) -> None:
@@ -428,6 +429,18 @@ def test_objects_stand_in_the_order_of_their_best_word(
     kinds = {f"o{number}": best_kind(typed, text, of_all) for number, text in enumerate(corpus)}
     assert sorted(answer) == sorted(oid for oid in kinds if kinds[oid] < 3)
     assert [kinds[oid] for oid in answer] == sorted(kinds[oid] for oid in answer)
+
+
+@pytest.mark.parametrize(("typed", "meant", "other"), [("wolrd", "world", "word"), ("tiem", "time", "tied")])
+def test_a_swap_comes_before_a_lost_letter(tmp_path: Path, typed: str, meant: str, other: str) -> None:
+    with opened(tmp_path) as index:
+        push(index, "meant", f"the {meant} beside a longer text")
+        push(index, "other1", other)
+        push(index, "other2", other)
+        for _ in range(2):
+            assert found(index, f"{typed} ") == ["meant", "other2", "other1"]
+            assert index.suggest(C, B, typed)[0] == meant
+            index.consolidate()
 
 
 def test_two_of_three_letters_are_swapped_only_in_a_word_that_no_object_holds(tmp_path: Path) -> None:

@@ -194,6 +194,51 @@ def test_a_part_finds_its_word_below_a_word_of_its_own(part: str, word: str) -> 
         assert index.query(C, B, part).objects == ["whole", "joined"]
 
 
+@pytest.mark.parametrize(
+    ("typed", "word"),
+    [
+        ("user service", "UserService.findById"),
+        ("find user", "UserService.findById"),
+        ("get user id", "get_user_by_id"),
+        ("report final", "report_final_v2.docx"),
+        ("o brien", "O'Brien"),
+        ("o brien", "O\u2019Brien"),
+        ("rock n roll", "rock'n'roll"),
+    ],
+)
+def test_a_word_with_several_words_of_a_query_comes_before_one_of_them(typed: str, word: str) -> None:
+    words = typed.split()
+    with sonicpy.open(":memory:") as index:
+        index.push(C, B, "joined", f"the {word} again")
+        for each in words:
+            index.push(C, B, f"one{each}", each)
+        for prepare in (int, index.consolidate):
+            prepare()
+            for ending in ("", " "):
+                assert index.query(C, B, typed + ending).objects[0] == "joined"
+        found = index.query(C, B, typed, how=True)
+        assert {(held.how, held.typed) for held in found[0].how or ()} == {("part", each) for each in words}
+        index.push(C, B, "whole", f"{' '.join(reversed(words))} in it")
+        assert index.query(C, B, typed).objects[:2] == ["whole", "joined"]
+
+
+def test_a_size_is_found_with_any_sign() -> None:
+    with sonicpy.open(":memory:") as index:
+        for oid, text in (("times", "2×4 boards"), ("x", "2 x 4 boards"), ("2", "2 boards"), ("xray", "x-ray of 4")):
+            index.push(C, B, oid, text)
+        assert index.query(C, B, "2x4").objects == ["x", "times"]
+        assert index.query(C, B, "2x4 boards", match="all").objects == ["x", "times"]
+        assert index.query(C, B, "boards 2x4").objects[:2] == ["x", "times"]
+
+
+def test_many_words_with_several_words_of_a_query_are_parts_as_before() -> None:
+    with sonicpy.open(":memory:") as index:
+        for number in range(17):
+            index.push(C, B, f"joined{number}", f"www.page{'abcdefghijklmnopq'[number]}.com")
+        index.push(C, B, "whole", "a com port")
+        assert index.query(C, B, "www com").objects[0] == "whole"
+
+
 def test_parts_go_with_their_words(tmp_path: Path) -> None:
     with sonicpy.open(tmp_path / "index") as index:
         index.push(C, B, "o", "getElementById and os.path")

@@ -107,6 +107,7 @@ def test_corrections_have_the_shares_of_the_twin(word: str, near: dict[str, tupl
         ({"parcel": 12, "pacer": 11, "parser": 6}, [0.8, 0.8, 0.8]),
         ({"parcel": 12, "parser": 5, "pacer": 5}, [0.8, 0.6, 0.6]),
         ({"parcel": 12, "carver": 12, "parser": 12}, [0.8, 0.6, 0.5]),
+        ({"pracer": 12, "parcel": 12, "parser": 12}, [0.8, 0.6, 0.6]),  # a swap keeps all letters
     ],
 )
 def test_corrections_that_are_about_as_likely_have_one_share(held: dict[str, int], shares: list[float]) -> None:

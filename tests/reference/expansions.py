@@ -44,7 +44,9 @@ def expansions(
 
 
 def kept(typed: str, word: str) -> int:
-    """Return the length of the longest common subsequence of two words, one less if their first letters differ."""
+    """Return the length of the longest common subsequence of two words, or that of words which differ by a letter at
+    another place; one less if their first letters differ.
+    """
     if not typed or not word:
         return 0
     lengths = [0] * (len(word) + 1)
@@ -52,7 +54,8 @@ def kept(typed: str, word: str) -> int:
         before = 0
         for at, other in enumerate(word, 1):
             before, lengths[at] = lengths[at], before + 1 if letter == other else max(lengths[at], lengths[at - 1])
-    return lengths[-1] - (typed[0] != word[0])
+    is_swap = lengths[-1] == len(typed) - 1 and sorted(typed) == sorted(word)
+    return lengths[-1] + is_swap - (typed[0] != word[0])
 
 
 def _swapped(word: str) -> list[str]:

@@ -8,6 +8,7 @@ from sonicpy._native.terms import PART, STOP, Terms
 from sonicpy._native.word_break import is_unspaced_letter
 
 SIGNS = ("", ".", "_", ":")
+APOSTROPHES = "'\u2019\u02bc"
 
 
 def words_together(terms: Terms) -> dict[bytes, tuple[int, ...]]:
@@ -38,7 +39,7 @@ def words_together(terms: Terms) -> dict[bytes, tuple[int, ...]]:
             continue
         for place in _before_apostrophes(word.decode()):
             found.update(
-                {(word.decode()[:place] + sign + word.decode()[place:]).encode(): (number,) for sign in "'\u2019\u02bc"}
+                {(word.decode()[:place] + sign + word.decode()[place:]).encode(): (number,) for sign in APOSTROPHES}
             )
         if _may_be_initials(word.decode()):
             found[".".join(word.decode()).encode()] = (number,)
@@ -64,5 +65,6 @@ def _add(found: dict[bytes, tuple[int, ...]], terms: Terms, numbers: tuple[int, 
     if len(words) > most or any(map(is_unspaced_letter, words)):
         return
     if not all(terms.flags[number] & STOP for number in numbers):
-        for sign in SIGNS if len(words) <= 3 else ("",):
+        apostrophes = APOSTROPHES if any(re.fullmatch(rb"[A-Za-z]", word) for word in words) else ()
+        for sign in (*SIGNS, *apostrophes) if len(words) <= 3 else ("",):
             found[sign.encode().join(words)] = numbers

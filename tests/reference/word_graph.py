@@ -68,6 +68,7 @@ def likeliest_first(
     def unlikeness(place: int) -> tuple[float, int, bytes]:
         word = words[place]
         kept = LCSseq.similarity(typed, word)
+        kept += kept == len(typed) - 1 and sorted(typed) == sorted(word)
         encoded, other = typed.encode(), word.encode()
         apart = 2 * len(set(encoded) ^ set(other)) + (encoded[:1] != other[:1])
         return letter_worth * ((typed[:1] != word[:1]) - kept) - log(max(holders[place], 1)), apart, other

@@ -1,7 +1,7 @@
 """Finds the nearest corrections of a typed word that objects hold, likeliest first."""
 
 from libc.math cimport log
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memset
 
@@ -206,8 +206,8 @@ cdef void compare_with(
 
 
 cdef int kept_letters(bytes typed, bytes word) except? -2:
-    """Return how many letters of a typed word another one keeps in their order, one fewer if their first ones differ.
-    Raises ValueError if a word is empty, not UTF-8, or the typed one too long.
+    """Return how many letters of a typed word another one keeps in their order, or but for a swap of two neighbours; one
+    fewer if their first ones differ. Raises ValueError if a word is empty, not UTF-8, or the typed one too long.
     """
     cdef uint32_t letters[PATTERN_MAX]
     cdef int count = characters_of(typed, letters)
@@ -219,19 +219,26 @@ cdef int kept_letters(bytes typed, bytes word) except? -2:
 cdef int letters_kept(const uint8_t *word, Py_ssize_t size, const uint32_t *letters, int count) noexcept nogil:
     cdef uint32_t first, letter
     cdef uint64_t left = ~<uint64_t> 0, mask, matched
+    cdef int64_t more = 0  # the sum of the letters of the word, less that of the typed ones
     cdef Py_ssize_t at = 0
-    cdef int width, number
+    cdef int width, number, kept, others = count
     first = decode(word, 0, &width)
     while at < size:  # the bits that `left` loses are the longest common subsequence (Hyyro 2004)
         letter = decode(word, at, &width)
         at += width
+        others -= 1
+        more += letter
         mask = 0
         for number in range(count):
             mask |= <uint64_t> (letters[number] == letter) << number
         matched = left & mask
         left = (left + matched) | (left - matched)
-    left = ~left & ((<uint64_t> 1 << count) - 1)
-    return count_bits(left) - (count > 0 and letters[0] != first)
+    for number in range(count):
+        more -= letters[number]
+    kept = count_bits(~left & ((<uint64_t> 1 << count) - 1))
+    if not others and not more and kept == count - 1:  # the same letters, of which two neighbours are swapped
+        kept = count
+    return kept - (count > 0 and letters[0] != first)
 
 
 cdef int dissimilarity_of(

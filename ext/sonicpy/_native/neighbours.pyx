@@ -122,7 +122,21 @@ cdef int add_neighbours(dict found, list sources, list words, const Shape *shape
             if end - first <= SIGNED_MAX:
                 for sign in SIGNS:
                     add_joined(found, sources, words, shapes, first, end, sign)
+                if has_single_letter(words, shapes, first, end):  # O'Brien, rock'n'roll
+                    for sign in APOSTROPHES:
+                        add_joined(found, sources, words, shapes, first, end, sign)
     return 0
+
+
+cdef bint has_single_letter(list words, const Shape *shapes, Py_ssize_t first, Py_ssize_t end) except -1:
+    """Return whether one of the terms from `first` to `end` - 1 is a letter of ASCII."""
+    cdef Py_ssize_t number
+    cdef bytes word
+    for number in range(first, end):
+        word = words[shapes[number].number]
+        if len(word) == 1 and has_only(<const uint8_t *> <const char *> word, 1, IN_LETTERS):
+            return True
+    return False
 
 
 cdef int add_joined(
@@ -136,12 +150,12 @@ cdef int add_joined(
     if sources is not None:
         for number in range(first, end):
             word = words[shapes[number].number]
-            if size + len(word) >= JOINED_BYTES:
+            if size + len(sign) + len(word) >= JOINED_BYTES:
                 size = -1
                 break
-            if size and len(sign):
-                text[size] = (<const uint8_t *> <const char *> sign)[0]
-                size += 1
+            if size:
+                memcpy(text + size, <const char *> sign, len(sign))
+                size += len(sign)
             memcpy(text + size, <const char *> word, len(word))
             size += len(word)
         if size >= 0 and not is_in_some(sources, text, size):

@@ -40,6 +40,8 @@ cdef class Plan:
     cdef public tuple phrases
 
 
+cdef double PART_SHARE  # of a term's weight that the words have that have it as a part
+
 cdef list words_of(Plan plan)
 cdef Slot new_slot(tuple words, double weight, double exact_weight, Kind kind, int edits)
 cdef list clauses_of(
@@ -47,4 +49,4 @@ cdef list clauses_of(
 )
 cdef double size_of(list clauses, bytes flags) except -1.0
 cdef int put_expansions(Clause clause, list found, uint64_t objects) except -1
-cdef int put_joined(Clause clause, list words, dict held, uint64_t objects, Kind kind) except -1
+cdef int put_joined(Clause clause, list words, dict held, uint64_t objects, double share, Kind kind) except -1

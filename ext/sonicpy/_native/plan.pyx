@@ -37,7 +37,7 @@ cdef double FAMILY_SHARE = 0.75  # of a term's weight that all words of its fami
 
 cdef double DOUBTFUL_SHARE = 0.5  # of a term's weight that its doubtful forms have
 
-cdef double PART_SHARE = 0.8  # of a term's weight that the words have that have it as a part
+PART_SHARE = 0.8
 
 cdef tuple HOWS = ("whole", "exact", "completion", "correction")  # of each Kind
 
@@ -417,10 +417,10 @@ def add_joined(Clause clause not None, list words not None, dict held not None, 
         held: word -> row, for the words that objects hold.
         objects: the number of all objects.
     """
-    put_joined(clause, words, held, objects, COMPLETED)
+    put_joined(clause, words, held, objects, PART_SHARE, COMPLETED)
 
 
-cdef int put_joined(Clause clause, list words, dict held, uint64_t objects, Kind kind) except -1:
+cdef int put_joined(Clause clause, list words, dict held, uint64_t objects, double share, Kind kind) except -1:
     cdef tuple typed = (<Slot?> clause.slots[0]).words
     cdef list found = []
     cdef uint64_t holders = 0
@@ -438,9 +438,7 @@ cdef int put_joined(Clause clause, list words, dict held, uint64_t objects, Kind
         if slot.kind != EXACT or slot.is_form:
             break
         place += 1
-    slot = new_slot(
-        tuple(found), PART_SHARE * min(clause.weight, idf(objects, min(holders, objects))), 0.0, kind, 0
-    )
+    slot = new_slot(tuple(found), share * min(clause.weight, idf(objects, min(holders, objects))), 0.0, kind, 0)
     clause.slots.insert(place, slot)
     clause.holders = max(clause.holders, 1)
     return 0

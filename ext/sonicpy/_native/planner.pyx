@@ -9,7 +9,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t
 
 from sonicpy._native.expansions cimport put_expanded
-from sonicpy._native.plan cimport R_BRINGS, Clause, Plan, Slot, clauses_of, new_slot, put_joined, size_of
+from sonicpy._native.plan cimport PART_SHARE, R_BRINGS, Clause, Plan, Slot, clauses_of, new_slot, put_joined, size_of
 from sonicpy._native.terms cimport F_PART, Terms
 from sonicpy._native.top_k cimport COMPLETED, EXACT
 
@@ -33,6 +33,7 @@ cdef enum:
     LOW_LINE = 95
     LIKE = 3  # a short form of a word that no object holds surely begins with this number of its letters
     SHORT_FORM = 4  # letters of such a form, at most
+    WITH_SEVERAL = 16  # words that have several words of a query as parts, at most, to count as these words together
     SENTENCE = 8  # more terms than this make no words together: TERMS_MAX of neighbours.pyx
     LONG_FROM = 2
     LONGEST_FROM = 5
@@ -53,6 +54,7 @@ LONGEST_FROM letters more than the typed one; the last list has all others."""
 
 cdef double strength = SHARE_STRENGTH, exponent_max = SHARE_EXPONENT_MAX
 cdef tuple shares = COMPLETION_SHARES
+cdef double TOGETHER_SHARE = 0.5  # of a term's weight that a word has that has other words of the query as parts, too
 cdef double LETTER_SHARE = 0.5  # weight of a last word of one character, at most: share of the least of other words
 cdef tuple SIGNED = (b"+", b"++", b"#")
 cdef object nothing_left_out = MappingProxyType({})
@@ -191,11 +193,14 @@ def core_of(bytes word not None) -> bytes:
 def add_inner(statistics, list clauses not None, Terms terms not None, matching) -> None:
     """Add to the clauses that bring objects the words that have the typed word, or a form of it, as a part.
 
+    A word that has several words of the query as parts is these words, written together: `get_user_by_id` for `get user`.
+
     Args:
         matching: the matching of families; None: no word has a family.
     """
     cdef list joined = [], words, same, asked = []
     cdef dict held
+    cdef set several
     cdef Clause clause
     for clause in whole_clauses(clauses, terms):
         words = statistics.joined(core_of((<Slot?> clause.slots[0]).words[0]), matching)
@@ -204,12 +209,35 @@ def add_inner(statistics, list clauses not None, Terms terms not None, matching)
             asked += words
     if joined:
         held = dict(statistics.held(asked))
+        several = with_several(joined, held) if len(joined) > 1 else set()
         for clause, words in joined:
             same = cores(words, (<Slot?> clause.slots[0]).words)
             if same:  # first, so that it comes behind the word itself
-                put_joined(clause, same, held, statistics.objects, EXACT)
+                put_joined(clause, same, held, statistics.objects, PART_SHARE, EXACT)
                 words = [word for word in words if word not in same]
-            put_joined(clause, words, held, statistics.objects, COMPLETED)
+            if several:
+                put_joined(
+                    clause, [word for word in words if word in several], held, statistics.objects, TOGETHER_SHARE, EXACT
+                )
+                words = [word for word in words if word not in several]
+            put_joined(clause, words, held, statistics.objects, PART_SHARE, COMPLETED)
+
+
+cdef set with_several(list joined, dict held):
+    """Return the words that objects hold and that have several words of a query as parts. If there are very many, as of
+    `www` and `com`, they are none.
+
+    Args:
+        joined: for each word of the query, its clause and the words that have it as a part.
+        held: the rows of the words that objects hold.
+    """
+    cdef set once = set(), found = set()
+    for _, words in joined:
+        for word in set(words):
+            if word in once and word in held:
+                found.add(word)
+            once.add(word)
+    return found if len(found) <= WITH_SEVERAL else set()
 
 
 cdef list cores(list words, tuple typed):

@@ -44,7 +44,10 @@ class HowFound:
     def _held(self, one: Word) -> HeldWord:
         typed = self.typed(one)
         plain = one._replace(word=plain_word(one.word))
-        return HeldWord(_how(plain, typed), typed.decode(), plain.word.decode())
+        how = _how(plain, typed)
+        if how == "form" and typed in plain.word and one.slot is not self._clauses[id(one.slot)].slots[0]:
+            how = "part"  # of a word that several words of the query make together
+        return HeldWord(how, typed.decode(), plain.word.decode())
 
     def typed(self, one: Word) -> bytes:
         """Return the word of the query that a word of the plan represents; a clause of alternatives has several."""

@@ -13,7 +13,7 @@ from sonicpy._native.bm25 import idf
 from sonicpy._native.clauses import HELD_PIECE_LETTERS_MIN
 from sonicpy._native.neighbours import DIGITS_TOGETHER_MAX, TERMS_MAX
 from sonicpy._native.parts import tokens_of
-from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Slot
+from sonicpy._native.plan import ADDS, BRINGS, REQUIRED, Clause, Slot
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, Terms
 from sonicpy._native.word_break import is_unspaced_letter
@@ -48,6 +48,7 @@ RARE_MIN, RARE_SHARE = 4, 1 / 16
 """A single letter is cut off a word only if at most this number of objects, or this share of them, hold the letter."""
 SIGNS = re.compile(rb"[^\w\x80-\xff]+|_+")
 SIZES = re.compile(rb"\d+(?:x\d+)+")
+TIMES: Piece = (b"x",)
 VERSION = re.compile(rb"[a-z]{2,}\d+")
 SHARE = 0.5
 """The share of the typed spelling's weight that the other one has."""
@@ -360,10 +361,12 @@ def _apart(
     first, *others = (_weighed(slot, 1 / len(pieces)) for slot in clause.slots)
     role = clause.role | (REQUIRED if is_alone else 0)
     weight = clause.weight / len(pieces)
+    is_size = SIZES.fullmatch(clause.slots[0].words[0]) is not None
     for piece in pieces:
         holders = min(sum(rows[word].df for word in piece), statistics.objects)
         own = Slot(piece, SHARE * min(weight, idf(statistics.objects, holders)), how=how)
-        yield Clause(clause.term, role, weight, [first, own, *others], holders=max(clause.holders, 1))
+        its = ADDS if is_size and piece == TIMES else role  # objects may have another sign: 2×4
+        yield Clause(clause.term, its, weight, [first, own, *others], holders=max(clause.holders, 1))
 
 
 def _in_two(statistics: Statistics, clause: Clause, pieces: list[Piece], how: str) -> Clause:
