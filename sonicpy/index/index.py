@@ -102,7 +102,7 @@ class Index(Answers, Listing, Mirroring, Changing, TextDigests):
         Return 1 if the collection or the bucket existed, else 0; for an object, return the number of its words.
 
         Args:
-            filter: erase the objects of the bucket that meet these conditions, in one commit; return their number.
+            filter: erase the objects of the bucket that meet these conditions, as one batch; return their number.
 
         Raises like `push`, also for an object without its bucket.
         """
@@ -301,8 +301,8 @@ class Index(Answers, Listing, Mirroring, Changing, TextDigests):
     def batch(self) -> AbstractContextManager[Self]:
         """Group the changes made on this thread inside a `with` block: one commit for about 512 of them.
 
-        At the end of the block, even after an error, all changes are committed, and buckets that gained thousands of
-        words are consolidated.
+        At the end of the outermost block, even after an error, all changes are committed, and buckets that gained
+        thousands of words are consolidated.
         """
         return self._engine.turn.hold(self._begin_batch, self._end_batch, batches=1)
 
@@ -477,12 +477,14 @@ class Index(Answers, Listing, Mirroring, Changing, TextDigests):
     # -- inside --------------------------------------------------------------------------------------------------------
 
     def _begin_batch(self) -> Self:
-        self._engine.begin_batch()
+        if not self._engine.is_batching:  # else the changes of the batch around this one would be committed
+            self._engine.begin_batch()
         return self
 
     def _end_batch(self, error: BaseException | None) -> None:
-        self._engine.end_batch()
-        self.maintainer.consolidate_backlogged(None)
+        if not self._engine.is_batching:
+            self._engine.end_batch()
+            self.maintainer.consolidate_backlogged(None)
 
     def _build_graphs(self) -> None:
         """Build the graphs of a converted store; after an error its words stay pending until a later consolidation."""

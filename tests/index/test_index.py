@@ -1,5 +1,6 @@
 """Index as a library: changes and answers, names, counts, and the life of the folder."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -341,6 +342,24 @@ class TestBatch:
                 push(index, "c", "eins")
             assert index.engine.store.uncommitted == 0
             assert found(index, "eins") == ["c", "b", "a"]
+
+    def test_a_batch_inside_another_one_shows_other_threads_nothing(self, tmp_path: Path) -> None:
+        with open_index(tmp_path) as index, ThreadPoolExecutor(1) as thread:
+
+            def seen() -> list[str]:
+                return thread.submit(found, index, "eins").result()
+
+            push(index, "a", "eins")
+            with index.batch():
+                push(index, "b", "eins")
+                with index.batch():
+                    push(index, "c", "eins")
+                    assert seen() == ["a"]
+                with pytest.raises(CommandError), index.batch():
+                    push(index, "", "eins")
+                assert index.flush(C, B, filter="missing") == 0
+                assert seen() == ["a"]
+            assert seen() == ["c", "b", "a"]
 
     def test_an_error_keeps_what_was_done_before(self, tmp_path: Path) -> None:
         with open_index(tmp_path) as index:
