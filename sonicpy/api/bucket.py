@@ -7,7 +7,7 @@ from sonicpy.api.columns import TEXT_COLUMN
 from sonicpy.api.counted import Counted
 from sonicpy.api.hits import Hits
 from sonicpy.api.shown_names import user_names
-from sonicpy.errors import SonicError
+from sonicpy.errors import InvalidArgument, SonicError
 from sonicpy.ids import ObjectName, check_bucket, check_collection, plain_str
 from sonicpy.options import with_options
 from sonicpy.search import ExplainOptions, FacetOptions, FacetsLike, FilterLike, QueryOptions, SimilarOptions
@@ -17,6 +17,19 @@ if TYPE_CHECKING:
     from sonicpy.api.explanation import Explanation
     from sonicpy.api.facets import Facets
     from sonicpy.api.rows import OnProgress, PushReport
+
+
+ALL: Any = type("AllObjects", (), {"__repr__": lambda _: "ALL"})()
+"""The argument of `flush` that is left out. It is not None: a program that lost a name would erase the bucket."""
+
+
+def object_or_all(object: ObjectName) -> ObjectName | None:
+    """Return the object that `flush` erases; None: all of them. Raises InvalidArgument for any other than a name."""
+    if object is ALL:
+        return None
+    if object is None:
+        raise InvalidArgument("object is None; allowed are the name of an object, and no argument for the whole bucket")
+    return object
 
 
 class Searchable(Protocol):
@@ -271,9 +284,9 @@ class Bucket:
         """Return the number of objects, as `len` does."""
         return self._index.count_objects(self.collection, self.bucket)
 
-    def flush(self, object: ObjectName | None = None, *, filter: FilterLike = None) -> int:
-        """Erase the bucket, one object, or the objects that pass a filter; see `Index.flush`."""
-        return self._index.flush(self.collection, self.bucket, object, filter=filter)
+    def flush(self, object: ObjectName = ALL, *, filter: FilterLike = None) -> int:
+        """Erase the bucket, one object, or the objects that pass a filter; see `Index.flush`. None names no object."""
+        return self._index.flush(self.collection, self.bucket, object_or_all(object), filter=filter)
 
     def stats(self) -> dict[str, Any]:
         """Return the figures of the bucket, as a dict for JSON; see `Index.stats`."""

@@ -33,9 +33,9 @@ from sonicpy.filters.conditions import (
     Within,
     literals,
 )
-from sonicpy.filters.refusal import refused, tag_in
+from sonicpy.filters.refusal import refused
 from sonicpy.ids import plain_str, shown, shown_part
-from sonicpy.tags import GRAMMAR_WORDS, TAG_BYTES_MAX, shown_tag
+from sonicpy.tags import GRAMMAR_WORDS, TAG_BYTES_MAX, shown_tag, tag_in
 from sonicpy.values import NAME_RULE, is_name, number_in_value
 
 LITERALS_MAX = 64

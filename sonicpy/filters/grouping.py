@@ -4,8 +4,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
-from sonicpy.filters.refusal import refused, tag_in
+from sonicpy.filters.refusal import refused
 from sonicpy.ids import shown
+from sonicpy.tags import tag_in
 from sonicpy.values import is_name
 
 TAG_ENDS = (":", "*")

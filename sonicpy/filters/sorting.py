@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from sonicpy.errors import InvalidArgument
 from sonicpy.filters.conditions import INT_MAX, INT_MIN
-from sonicpy.filters.refusal import refused, tag_in
+from sonicpy.filters.refusal import refused
 from sonicpy.ids import shown, shown_part
+from sonicpy.tags import tag_in
 from sonicpy.values import NAME_RULE, is_name, number_in_value, point_of, unpack_point
 
 SCORE, NEWEST = "score", "newest"

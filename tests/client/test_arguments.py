@@ -86,6 +86,7 @@ OF_A_BUCKET: list[tuple[str, Call, str, str]] = [
     ("count", lambda b: b.count(of="buckets"), "of", '"words" and "objects"'),
     ("count", lambda b: b.count("o", of="objects"), "of", '"words"'),
     ("flush", lambda b: b.flush([]), "object", OBJECT),
+    ("flush", lambda b: b.flush(None), "object", "no argument for the whole bucket"),
     ("drop_vectors", lambda b: b.drop_vectors(5), "column", STR),
     ("upsert", lambda b: b.upsert([], "x"), "object", OBJECT),
     ("upsert", lambda b: b.upsert("o", 5), "text", STR),

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, Protocol, Unpack
 
+from sonicpy.api.bucket import ALL, object_or_all
 from sonicpy.api.counted import Counted
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.facets import Facets
@@ -279,9 +280,10 @@ class AsyncBucket:
         """Return how many objects the bucket holds."""
         return await self._client.count_objects(self.collection, self.bucket)
 
-    async def flush(self, object: ObjectName | None = None, *, filter: FilterLike = None) -> int:
-        """Erase the bucket, one object, or the objects that pass a filter; see `AsyncClient.flush`."""
-        return await self._client.flush(self.collection, self.bucket, object, filter=filter)
+    async def flush(self, object: ObjectName = ALL, *, filter: FilterLike = None) -> int:
+        """Erase the bucket, one object, or the objects that pass a filter; see `AsyncClient.flush`. None names no
+        object."""
+        return await self._client.flush(self.collection, self.bucket, object_or_all(object), filter=filter)
 
     async def stats(self) -> dict[str, Any]:
         """Return the figures of the bucket, as a dict for JSON; see `AsyncClient.stats`."""
