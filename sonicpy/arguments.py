@@ -75,7 +75,9 @@ def bucket_of_filter(bucket: str | None, object: object) -> str:
 
 def no_word() -> InvalidArgument:
     """Return the error for a suggestion of a text without a word, or with several where one is allowed."""
-    return InvalidArgument("word holds no word, or more than one; allowed is exactly one", "query_error")
+    return InvalidArgument(
+        "word holds no word, or more than one in alphabetical order; allowed is a word", "query_error"
+    )
 
 
 def nothing_to_tag() -> InvalidArgument:

@@ -42,6 +42,15 @@ def tag_of(tag: Any) -> str:
     )
 
 
+def tag_in(argument: str, tag: str) -> str:
+    """Return a tag of a filter, a group or facets in its canonical form. Raises InvalidArgument if it is no tag."""
+    try:
+        return tag_of(tag)
+    except InvalidArgument:
+        message = f"{argument} has {shown_part(tag)} as a tag; allowed are {TAG}"
+        raise InvalidArgument(message, "invalid_meta_value", message) from None
+
+
 def tags_of(tags: Any) -> list[str]:
     """Return the tags of an object, sorted by their bytes, without duplicates.
 

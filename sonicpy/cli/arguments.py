@@ -23,6 +23,8 @@ run time."""
 
 DIGITS_MAX = 100
 """The digits from which on numbers are so large that they mean the same."""
+SECONDS_MAX = 1e9
+"""The longest time of a flag, about thirty years: sockets and timers take no more."""
 
 
 class Named(argparse.Action):
@@ -64,6 +66,27 @@ def number(text: str) -> int:
     if not (text.isascii() and text.isdecimal()):
         raise argparse.ArgumentTypeError(f"{shown(text)} is not a number from 0 on")
     return int(text) if len(text) < DIGITS_MAX else 10**DIGITS_MAX  # int() takes no text of many digits
+
+
+def decimals(text: str) -> float:
+    """Return a number. Raises ArgumentTypeError for any other text."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not a number") from None
+
+
+def seconds(text: str) -> float:
+    """Return a time in seconds. Raises ArgumentTypeError for any other text, and for a time outside its range."""
+    try:
+        time_s = float(text)
+    except ValueError:
+        time_s = 0.0
+    if not 0 < time_s <= SECONDS_MAX:
+        raise argparse.ArgumentTypeError(
+            f"{shown(text)} is not a number of seconds above 0 and up to {SECONDS_MAX:.0f}"
+        )
+    return time_s
 
 
 def vector(text: str) -> Any:
@@ -126,7 +149,7 @@ def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
             parser.add_argument(f"--{option.name}", metavar=choices, choices=words, default=option.default, help=said)
         case Decimals():
             said += f" (default: {option.default:g})"
-            parser.add_argument(f"--{option.name}", metavar="N", type=float, default=option.default, help=said)
+            parser.add_argument(f"--{option.name}", metavar="N", type=decimals, default=option.default, help=said)
         case VectorNumbers():
             parser.add_argument(f"--{option.name}", metavar="NUMBERS", type=vector, default=option.default, help=said)
         case LanguageCode():

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from sonicpy.cli.arguments import Verbs
+from sonicpy.cli.arguments import Verbs, seconds
 from sonicpy.cli.brokers import add_brokers, brokers
 from sonicpy.cli.cluster_room import load_cluster
 from sonicpy.cli.settings import load_settings
@@ -31,7 +31,7 @@ def _add_rebalance(below: Verbs) -> None:
     )
     add_brokers(parser)
     parser.add_argument(
-        "--timeout", metavar="S", type=float, default=REBALANCE_S, help="time limit in seconds (default: 3600)"
+        "--timeout", metavar="S", type=seconds, default=REBALANCE_S, help="time limit in seconds (default: 3600)"
     )
     parser.set_defaults(run=rebalance)
 

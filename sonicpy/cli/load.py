@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sonicpy.children import ends_with_parent
-from sonicpy.cli.arguments import Verbs, number
+from sonicpy.cli.arguments import Verbs, number, seconds
 from sonicpy.cli.output import add_json, show
 from sonicpy.cli.passwords import PASSWORD_VARIABLE, password_given
 from sonicpy.client.address import Address
@@ -67,7 +67,7 @@ def add_verbs(verbs: Verbs) -> None:
     run.add_argument("--output", metavar="FILE", type=Path, help="write one CSV line for each query")
     run.add_argument("--json", metavar="FILE", type=Path, help="write the figures as JSON")
     run.add_argument("--seed", metavar="N", type=number, help="repeat the choice of queries (default: at random)")
-    run.add_argument("--deadline", metavar="S", type=float, help="wait for agents at most S seconds")
+    run.add_argument("--deadline", metavar="S", type=seconds, help="wait for agents at most S seconds")
     run.add_argument("--strict", action="store_true", help="exit status 5 unless every query succeeded")
     run.set_defaults(run=run_set)
 
@@ -75,7 +75,7 @@ def add_verbs(verbs: Verbs) -> None:
 def _add_hub(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hub", metavar="HOST:PORT", type=_address, default=DEFAULT_HUB, help=ADDRESS_HELP)
     parser.add_argument(
-        "--wait", metavar="S", type=float, default=HELLO_S, help=f"wait S seconds for agents (default: {HELLO_S:g})"
+        "--wait", metavar="S", type=seconds, default=HELLO_S, help=f"wait S seconds for agents (default: {HELLO_S:g})"
     )
 
 
@@ -92,7 +92,7 @@ def _add_servers(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--connections", metavar="N", type=number, default=1, help="queries under way (default: 1)")
     parser.add_argument(
-        "--timeout", metavar="S", type=float, default=TIMEOUT_S, help=f"for an answer (default: {TIMEOUT_S:g})"
+        "--timeout", metavar="S", type=seconds, default=TIMEOUT_S, help=f"for an answer (default: {TIMEOUT_S:g})"
     )
 
 

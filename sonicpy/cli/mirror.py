@@ -14,7 +14,7 @@ from typing import Any
 
 from sonicpy.api.missing import is_missing, joined
 from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
-from sonicpy.cli.arguments import STDIN, Named, Verbs, bucket_name, collection_name, language
+from sonicpy.cli.arguments import STDIN, Named, Verbs, bucket_name, collection_name, language, seconds
 from sonicpy.cli.importing.in_step import FolderTarget, MirrorTarget, ServerTarget
 from sonicpy.cli.importing.job import CHUNK_ROWS
 from sonicpy.cli.importing.mapping import FieldMapping, scaled, split_tags, text_of_field, vector_in
@@ -77,7 +77,7 @@ def add_verbs(verbs: Verbs) -> None:
     parser.add_argument("--deleted", metavar="COLUMN", help="rows in which it is true, or a time, are erased")
     parser.add_argument("--whole", action="store_true", help="read all rows in spite of --watermark")
     parser.add_argument("--check", action="store_true", help="change nothing: print what differs")
-    parser.add_argument("--every", metavar="S", type=_seconds, help="go on, with a pass every S seconds")
+    parser.add_argument("--every", metavar="S", type=seconds, help="go on, with a pass every S seconds")
     parser.add_argument("--owner", metavar="NAME", help="the name of the source (default: SOURCE without a password)")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
     add_target_flags(parser)
@@ -450,13 +450,3 @@ def _drift_lines(drift: Drift) -> Iterator[str]:
         if count:
             names = drift.samples[kind]
             yield f"{kind}: {count}, such as {', '.join(names)}" + (" ..." if count > len(names) else "")
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 < seconds < 1e9:
-        raise argparse.ArgumentTypeError(f'"{text}" is not a number of seconds above 0')
-    return seconds

@@ -1,7 +1,6 @@
 """`sonicpy ping`: whether a server answers, over TCP, TLS or a Unix socket."""
 
 import argparse
-import math
 import os
 import socket
 import ssl
@@ -9,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from sonicpy.cli.arguments import Verbs
+from sonicpy.cli.arguments import Verbs, seconds
 from sonicpy.cli.output import add_json, show
 from sonicpy.cli.target import SERVER_VARIABLE, open_server
 from sonicpy.client.address import Address, read_url, split_urls, tls_context
@@ -48,7 +47,7 @@ def add_verbs(verbs: Verbs) -> None:
         "--ca", metavar="FILE", type=Path, help="use TLS; trust this certificate (PEM), not those of the system"
     )
     parser.add_argument("--password", metavar="P", type=_password, help="also open a session with this password")
-    parser.add_argument("--timeout", metavar="S", type=_seconds, default=5.0, help="time limit in seconds (default: 5)")
+    parser.add_argument("--timeout", metavar="S", type=seconds, default=5.0, help="time limit in seconds (default: 5)")
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -183,13 +182,3 @@ def _password(text: str) -> str:
     if not text or any(character.isspace() for character in text):
         raise argparse.ArgumentTypeError("a password needs at least one character, and no white space")
     return text
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 < seconds < math.inf:
-        raise argparse.ArgumentTypeError(f'"{text}" is not a number of seconds above 0')
-    return seconds

@@ -11,6 +11,8 @@ its failure.
 """
 RETRY_S = 10.0
 POOL_SIZE = 8
+SECONDS_MAX = 1e9
+"""The longest time, about thirty years: sockets and timers take no more, and infinity means it, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,8 @@ class ClientSettings:
             raise InvalidArgument(f"retry_s is {shown(self.retry_s)}; allowed is any number of seconds from 0 on")
         if type(self.pool_size) is not int or self.pool_size < 1:
             raise InvalidArgument(f"pool_size is {shown(self.pool_size)}; allowed is any number from 1 on")
+        object.__setattr__(self, "timeout_s", min(self.timeout_s, SECONDS_MAX))
+        object.__setattr__(self, "retry_s", min(self.retry_s, SECONDS_MAX))
 
 
 def _is_number(value: object) -> bool:

@@ -35,7 +35,7 @@ from sonicpy.filters.conditions import (
 )
 from sonicpy.filters.refusal import refused
 from sonicpy.ids import plain_str, shown, shown_part
-from sonicpy.tags import GRAMMAR_WORDS, TAG_BYTES_MAX, shown_tag, tag_of
+from sonicpy.tags import GRAMMAR_WORDS, TAG_BYTES_MAX, shown_tag, tag_in
 from sonicpy.values import NAME_RULE, is_name, number_in_value
 
 LITERALS_MAX = 64
@@ -232,14 +232,14 @@ class _Parser:
         if self._next.kind == "sign" and self._next.text in _COMPARISONS:
             sign = self._take().text
             if name == TAG_NAME and sign in ("=", "!="):
-                tagged = HasTag((tag_of(self._name("a tag")),))
+                tagged = HasTag((tag_in("filter", self._name("a tag")),))
                 return tagged if sign == "=" else Not(tagged)
             return _COMPARISONS[sign](self._of_values(start, name), self._number(name))
         if self._takes_word("IN"):
             return self._members(name if name == TAG_NAME else self._of_values(start, name))
         if self._takes_word("WITHIN"):
             return self._within(self._of_values(start, name))
-        return HasTag((tag_of(name),))
+        return HasTag((tag_in("filter", name),))
 
     def _name(self, allowed: str) -> str:
         if not self._next.is_name:
@@ -268,7 +268,7 @@ class _Parser:
             self._fail(f"an opening bracket after {name} IN")
         found: list[str] | list[int]
         if name == TAG_NAME:
-            found = self._listed(lambda: tag_of(self._name("a tag")))
+            found = self._listed(lambda: tag_in("filter", self._name("a tag")))
         else:
             found = self._listed(lambda: self._number(name))
         if len(found) > MEMBERS_MAX:
@@ -379,7 +379,8 @@ def _dict_tags(wanted: AnyValue) -> str:
     if not isinstance(members, list | tuple | set | frozenset) or not all(isinstance(each, str) for each in members):
         raise refused(f"filter has {shown_part(wanted)} for 'tag'; allowed are a tag and a list of tags")
     ordered = sorted(members) if isinstance(members, set | frozenset) else list(members)
-    return f"{TAG_NAME} IN ({', '.join(shown_tag(tag_of(each)) for each in _counted(TAG_NAME, ordered))})"
+    tags = [shown_tag(tag_in("filter", each)) for each in _counted(TAG_NAME, ordered)]
+    return f"{TAG_NAME} IN ({', '.join(tags)})"
 
 
 def _counted(name: str, members: list[AnyValue]) -> list[AnyValue]:

@@ -6,7 +6,7 @@ from urllib.parse import quote, unquote
 
 from sonicpy.filters.refusal import refused
 from sonicpy.ids import shown
-from sonicpy.tags import tag_of
+from sonicpy.tags import tag_in
 from sonicpy.values import is_name
 
 TAG_ENDS = (":", "*")
@@ -40,7 +40,7 @@ def parse_group(text: str) -> Group:
     """
     if text.endswith(TAG_ENDS) and "*" not in text[:-1]:
         beginning = text.removesuffix("*")
-        return Group(tag_of(beginning) if beginning else "", is_tags=True)
+        return Group(tag_in("group", beginning) if beginning else "", is_tags=True)
     if not is_name(text):
         raise refused(
             f"group is {shown(text)}; allowed are a name of values such as author, and the beginning of tags such as "

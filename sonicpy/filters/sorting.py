@@ -9,7 +9,7 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.filters.conditions import INT_MAX, INT_MIN
 from sonicpy.filters.refusal import refused
 from sonicpy.ids import shown, shown_part
-from sonicpy.tags import tag_of
+from sonicpy.tags import tag_in
 from sonicpy.values import NAME_RULE, is_name, number_in_value, point_of, unpack_point
 
 SCORE, NEWEST = "score", "newest"
@@ -163,7 +163,7 @@ def parse_of(text: str, argument: str = "of") -> tuple[Facet, ...]:
     if not all(name.endswith("*") and "*" not in name[:-1] for name in names):
         allowed = "beginnings of tags with a star, such as size:*, color:*"
         raise refused(f"{argument} is {shown(text)}; allowed are {allowed}")
-    return _bounded([Facet(tag_of(name[:-1]) if name != "*" else "") for name in names])
+    return _bounded([Facet(tag_in(argument, name[:-1]) if name != "*" else "") for name in names])
 
 
 @lru_cache(maxsize=256)

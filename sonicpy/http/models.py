@@ -48,6 +48,8 @@ def _named(value: object) -> object:
     return value
 
 
+LEFT_OUT: Any = None
+"""The default of a key that may be left out, but may not be null."""
 FieldOfName = Annotated[str, Field(min_length=1, max_length=NAME_MAX, examples=["messages"])]
 FieldOfObject = Annotated[FieldOfName | int, BeforeValidator(_named)]
 CollectionName = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description="name of the collection")]
@@ -377,12 +379,15 @@ class PopBody(Strict):
 
 
 class FlushBody(Strict):
-    """The names of an object, a bucket or a collection to erase; the number of names decides."""
+    """The names of an object, a bucket or a collection to erase; the number of names decides.
+
+    A null is refused: the program that sends it has lost a name, and would erase more than it meant.
+    """
 
     collection: FieldOfName
-    bucket: FieldOfName | None = None
-    object: FieldOfObject | None = None
-    filter: str | None = Field(default=None, max_length=QUERY_TEXT_MAX, description="of the objects of a bucket")
+    bucket: FieldOfName = LEFT_OUT
+    object: FieldOfObject = LEFT_OUT
+    filter: str = Field(default=LEFT_OUT, max_length=QUERY_TEXT_MAX, description="of the objects of a bucket")
 
 
 class SynonymsBody(Strict):

@@ -167,6 +167,7 @@ WRONG_ARGUMENTS = [
     ["--password", "x\r\nTRIGGER"],
     ["--timeout", "0"],
     ["--timeout", "nan"],
+    ["--timeout", "1e10"],
     ["--timeout", "soon"],
 ]
 

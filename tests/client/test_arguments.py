@@ -223,7 +223,7 @@ def test_sentences_about_what_a_bucket_holds(index: Any) -> None:
     index.push("held", "b", "o", "word")
     order: dict[str, Any] = {"sort": "newest"}
     for call, allowed in (
-        (lambda: index.suggest("held", "b", "!!!"), "exactly one"),
+        (lambda: index.suggest("held", "b", "!!!"), "allowed is a word"),
         (lambda: index.objects("held", "b", after="gone"), "an object that exists"),
         (lambda: index.query("held", "b", "word", after="gone", **order), "an object that exists"),
         (lambda: index.query("held", ["b", "x"], "word", after="b/gone", **order), "as <bucket>/<object>"),

@@ -1,5 +1,6 @@
 """Clients whose servers break connections, fall silent or stop: they repeat safe commands, and no others."""
 
+import math
 import pickle
 import time
 from collections.abc import Iterator
@@ -161,6 +162,13 @@ def test_settings_that_make_no_sense(connect: Connect) -> None:
         (name,) = wrong
         with pytest.raises(ValueError, match=f"^{name} is "):
             connect("sonic://127.0.0.1:1", **wrong)
+
+
+def test_times_without_an_end(connect: Connect) -> None:
+    url = f"sonic://127.0.0.1:{free_port()}"
+    for endless in (math.inf, 1e20, 10**400):
+        with pytest.raises(ConnectionLost, match="cannot be reached: Connection refused"):
+            connect(url, timeout_s=endless, retry_s=0)
 
 
 def test_nobody_listens(connect: Connect) -> None:

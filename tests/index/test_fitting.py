@@ -138,5 +138,5 @@ def test_no_last_word(text: str) -> None:
 def test_in_alphabetical_order_several_words_are_refused() -> None:
     index = sonicpy.open(":memory:", {"search": {"suggest_order": "alphabetical"}})
     index.push("c", "b", "o", "new york")
-    with pytest.raises(InvalidArgument, match="exactly one"):
+    with pytest.raises(InvalidArgument, match="allowed is a word"):
         index.suggest("c", "b", "new yo")

@@ -334,6 +334,7 @@ def test_a_server_follows_a_database(table: Table, tmp_path: Path, capsys: pytes
     [
         ("sqlite:///nowhere.db?table=p", "there is no file nowhere.db"),
         ("sqlite:///{}", "has to name one of ?table=NAME and ?query=SELECT"),
+        ("sqlite:///{}?table=", "has to name one of ?table=NAME and ?query=SELECT"),
         ("sqlite:///{}?table=absent", "cannot be read: no such table: absent"),
         ("sqlite:///{}?query=SELECT FROM", "syntax error"),
         ("-", "the standard input cannot be"),

@@ -292,6 +292,17 @@ def test_a_number_that_no_object_holds_empties_no_query() -> None:
         assert index.query(C, B, "harry potter 8").objects == ["eight"]
 
 
+def test_a_number_whose_pieces_are_apart_empties_no_query() -> None:
+    with sonicpy.open(":memory:") as index:
+        for number in range(60):
+            index.push(C, B, f"part{number}", f"Harry Potter, part {number}")
+        assert len(index.query(C, B, "harry potter 2027", limit=100)) == 60
+        assert index.query(C, B, "2027").objects == index.query(C, B, "potter 2027", match="all").objects == []
+        index.push(C, B, "phone", "please call Harry under 555 1234, or write a letter to the office where he works")
+        index.push(C, B, "fax", "Harry 555")
+        assert index.query(C, B, "harry 5551234").objects[0] == "phone"
+
+
 def test_suggestions_know_parts() -> None:
     with sonicpy.open(":memory:") as index:
         index.push(C, B, "o", "rock'n'roll, l'homme, dr_willis, xorg.conf, config")

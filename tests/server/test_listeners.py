@@ -96,6 +96,13 @@ def test_localhost_is_both_loopback_addresses_on_one_port(tmp_path: Path) -> Non
             assert greeting(host, port).startswith(b"CONNECTED <sonicpy")
 
 
+def test_an_address_that_is_listed_twice_is_served_once(tmp_path: Path) -> None:
+    port = free_port()
+    with announced(tmp_path, f"{HOST}:{port},{HOST}:{port}") as line:
+        assert line.split("listens on ")[1].split(", its index")[0] == f"{HOST}:{port}"
+        assert greeting(HOST, port).startswith(b"CONNECTED <sonicpy")
+
+
 def test_a_name_stands_for_its_addresses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     names = {"two.example": [HOST, "127.0.0.2", HOST], "none.example": []}
 

@@ -45,7 +45,7 @@ class TableSource:
     def __init__(self, url: str, watermark: str | None = None) -> None:
         place, _, query = url.partition("?")
         parameters = _parameters(query)
-        self._table, self._query = parameters.pop("table", None), parameters.pop("query", None)
+        self._table, self._query = parameters.pop("table", "") or None, parameters.pop("query", "") or None
         if (self._table is None) == (self._query is None):
             raise ConfigError(f"{shown_url(url)} has to name one of ?table=NAME and ?query=SELECT ...")
         self._watermark = watermark

@@ -165,6 +165,8 @@ class Listeners:
         lacking: OSError | None = None
         before = len(bound)
         for address in addresses:
+            if (address, port) in (each.getsockname()[:2] for each in bound):
+                continue  # another entry of the list is the same address, as localhost and 127.0.0.1 are
             try:
                 bound.append(bind_tcp(address, port, takes_ipv4=takes_ipv4))
             except OSError as error:

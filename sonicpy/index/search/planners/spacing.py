@@ -323,7 +323,12 @@ def may_be_cut(text: str) -> bool:
 
 
 def write_apart(
-    statistics: Statistics, clauses: list[Clause], pieces: dict[int, list[Piece]], last: Clause | None
+    statistics: Statistics,
+    clauses: list[Clause],
+    pieces: dict[int, list[Piece]],
+    last: Clause | None,
+    *,
+    are_needed: bool = False,
 ) -> list[Clause]:
     """Return the clauses of a plan in which each term with pieces is replaced by a clause for each piece.
 
@@ -335,6 +340,8 @@ def write_apart(
     Args:
         last: the clause of the last word. A last word of letters alone may well be unfinished, so its pieces rank as
             completions do (cels: celsius before ce and ls). The two words of a held word rank so, too.
+        are_needed: an object has to hold all pieces of an identifier also beside other words. Otherwise it need not,
+            because perhaps none does (iphone 14, and 15 watches).
     """
     if not pieces:
         return clauses
@@ -350,12 +357,12 @@ def write_apart(
         if apart and clause.holders and clause.slots[0].words[0].decode().isalpha():
             found.append(_in_two(statistics, clause, apart, "completion"))
             continue
-        found += _apart(statistics, clause, apart, how, is_alone=is_alone) if apart else [clause]
+        found += _apart(statistics, clause, apart, how, are_needed or is_alone, is_alone) if apart else [clause]
     return found
 
 
 def _apart(
-    statistics: Statistics, clause: Clause, pieces: list[Piece], how: str, *, is_alone: bool
+    statistics: Statistics, clause: Clause, pieces: list[Piece], how: str, are_needed: bool, is_alone: bool
 ) -> Iterator[Clause]:
     rows = dict(statistics.held(list(dict.fromkeys(word for piece in pieces for word in piece))))
     first, *others = (_weighed(slot, 1 / len(pieces)) for slot in clause.slots)
@@ -366,7 +373,7 @@ def _apart(
         holders = min(sum(rows[word].df for word in piece), statistics.objects)
         own = Slot(piece, SHARE * min(weight, idf(statistics.objects, holders)), how=how)
         its = ADDS if is_size and piece == TIMES else role  # objects may have another sign: 2×4
-        yield Clause(clause.term, its, weight, [first, own, *others], holders=max(clause.holders, 1))
+        yield Clause(clause.term, its, weight, [first, own, *others], holders=max(clause.holders, int(are_needed)))
 
 
 def _in_two(statistics: Statistics, clause: Clause, pieces: list[Piece], how: str) -> Clause:
