@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rapidfuzz.distance import OSA
 
 import sonicpy
 from sonicpy import Config, Index
 from sonicpy.cluster.registry.partitions import part_of
+from sonicpy.index.search.planners.misformed import is_near
 from tests.index.test_spread import PARTS, SCOPE, Part, ask
 
 C, B = SCOPE
@@ -60,6 +62,11 @@ FOUND = [
     ("emial", "e-mail address"),
     ("obrian", "Conan O'Brien"),
     ("maycs", "Macy's parade"),
+    # in another form, with an error
+    ("batery", "spare batteries"),
+    ("libaries", "a library card"),
+    ("cheap batery", "cheap spare batteries"),
+    ("англиский", "уроки английского языка"),
     # three words written together: the last one unfinished, or one of them a letter
     ("newyorkci", "New York City"),
     ("callofdu", "Call of Duty"),
@@ -125,6 +132,7 @@ def test_a_word_that_leads_to_nothing_is_read_again(tmp_path: Path, config: Conf
         ("2031", "203 of 17 people"),
         ("newyo ", "New York hotels"),  # a blank ends a word
         ("usbc ", "USB cable"),
+        ("batery", "the battle of a bather"),  # another stem
     ],
 )
 def test_digits_and_short_words_have_no_errors(tmp_path: Path, typed: str, text: str) -> None:
@@ -195,3 +203,30 @@ def test_marked_is_what_was_found(query: str, text: str, marked: str) -> None:
     with sonicpy.open(":memory:") as index:
         index.push(C, B, "o", text)
         assert sonicpy.highlight(text, index.explain(C, B, query)) == marked
+
+
+def test_a_form_with_an_error_needs_corrections_and_forms() -> None:
+    with sonicpy.open(":memory:") as index:
+        index.push(C, B, "1", "spare batteries")
+        assert index.query(C, B, "batery") == index.query(C, B, "batery", lang="eng") == ["1"]
+        assert index.query(C, B, "batery", lang="none") == index.query(C, B, "batery", fuzzy=0) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "near"),
+    [
+        ("bateri", "batteri", True),
+        ("batteri", "bateri", True),
+        ("bateri", "baderi", True),
+        ("bateri", "baetri", True),
+        ("bateri", "bateri", True),
+        ("bátèri", "bateri", True),
+        ("bateri", "bateriën", False),
+        ("bateri", "badesi", False),
+        ("bateri", "abteir", False),
+    ],
+)
+def test_near_stems(one: str, other: str, near: bool) -> None:
+    assert is_near(one, other) is near
+    assert is_near(other, one) is near
+    assert near is (OSA.distance(one.translate({225: "a", 232: "e"}), other) <= 1)

@@ -24,6 +24,7 @@ from sonicpy.index.search.planners.completions import numbers_together
 from sonicpy.index.search.planners.continued import stem_of
 from sonicpy.index.search.planners.forms import spelled
 from sonicpy.index.search.planners.inner import compounds
+from sonicpy.index.search.planners.misformed import heads_of
 from sonicpy.index.search.planners.spacing import other_spellings, pieces_of
 from sonicpy.index.search.planners.unknown import EDITS_MAX, asked_of
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
@@ -184,6 +185,8 @@ class _Sketcher:
             for each in asked.formed:
                 self.add(each)
                 self.add_family(each, matching)
+            for each in heads_of(word, self._lexicon.resolved(matching)):
+                self.add_beginnings(each, 1)
         for each in asked.corrected:
             if each.decode() in self.sketch["corrected"]:
                 continue

@@ -90,6 +90,10 @@ class Statistics(Described):
         """Return the other words of a word's family."""
         ...
 
+    def resolved(self, matching: Matching) -> Matching:
+        """Return the matching of a query with the languages of the searched texts."""
+        ...
+
     def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
         """Return the compounds of which a part is `word` or one of its family; some may be in no object.
 
@@ -204,6 +208,7 @@ class SummedStatistics(Statistics):
         self._begun = _distances(sketches, "begun")
         self._holding = _united(sketches, "holding")
         self._rows = _counted(sketches)
+        self._languages = tuple(dict.fromkeys(each for sketch in sketches for each in sketch.get("languages", ())))
         self._plain: list[tuple[bytes, bytes]] | None = None
         self._synonyms = _matched(sketches)
 
@@ -226,6 +231,10 @@ class SummedStatistics(Statistics):
         words = self._families.get(word, [])
         doubtful = [each for each in self._doubtful.get(word, []) if each not in words]
         return Family(nearest_words(word, words), nearest_words(word, doubtful))
+
+    def resolved(self, matching: Matching) -> Matching:
+        """Return the matching of a query with the languages of all parts."""
+        return matching if matching.languages else matching._replace(languages=self._languages)
 
     def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
         """Return the compounds in the sketches that have a word as a part."""

@@ -1,5 +1,6 @@
 """Words that lead to nothing else: identifiers with an error in their letters, words written together (glued.py), names
-without their apostrophe, and words of Hangul whose last syllable is unfinished (composing.py).
+without their apostrophe, words with an error in another form (misformed.py), and words of Hangul whose last syllable is
+unfinished (composing.py).
 
 `iphnoe15` finds `iphone15`, but not `iphone16`: digits have no errors.
 """
@@ -9,7 +10,7 @@ from sonicpy._native.clauses import add_misspelt
 from sonicpy._native.expansions import EDITED_LETTERS_MIN, corrections, edits_allowed
 from sonicpy._native.parts import tokens_of
 from sonicpy._native.plan import Clause, Slot, add_expansions
-from sonicpy.index.search.beginnings import edits_of_beginning, likeliest_beginnings
+from sonicpy.index.search.beginnings import Beginning, edits_of_beginning, likeliest_beginnings
 from sonicpy.index.search.begun_words import folded
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.completions import LIKELIEST, LIKELIEST_SHARES
@@ -23,6 +24,7 @@ from sonicpy.index.search.planners.glued import (
     pieces_of_glued,
     with_apostrophes,
 )
+from sonicpy.index.search.planners.misformed import misspelt_forms
 from sonicpy.index.search.planners.spacing import SHARE, Piece
 from sonicpy.index.search.statistics import Statistics
 
@@ -85,6 +87,8 @@ def read_again(
         pieces = pieces_of_glued(statistics, text.decode(), matching, is_last=is_last, may_correct=may_correct)
         if not _add(statistics, clause, pieces) and may_correct:
             _correct_without_apostrophe(statistics, clause, text.decode())
+            if len(clause.slots) == 1:
+                _add_misspelt(statistics, clause, misspelt_forms(statistics, word, matching))
 
 
 def _add(statistics: Statistics, clause: Clause, pieces: list[Piece]) -> bool:
@@ -136,6 +140,10 @@ def _correct(statistics: Statistics, clause: Clause, word: bytes) -> None:
         return
     edits = min(edits_of_beginning(len(word.decode())), EDITS_MAX)
     likely = [each for each in likeliest_beginnings(statistics, word, edits, ()) if _is_alike(word, each[0], each[2])]
+    _add_misspelt(statistics, clause, likely)
+
+
+def _add_misspelt(statistics: Statistics, clause: Clause, likely: list[Beginning]) -> None:
     add_misspelt(clause, likely, clause.weight, statistics.objects, LIKELIEST, LIKELIEST_SHARES)
     if likely:
         clause.holders = max(clause.holders, 1)
