@@ -62,7 +62,7 @@ class Statistics(Described):
     live: bool
     """Whether words are found as soon as they are pushed."""
     swaps: bool = True
-    """Whether corrections of short words also swap two neighbouring letters."""
+    """Whether a word may have errors, so that corrections of short words also swap two neighbouring letters."""
 
     @property
     def objects(self) -> int:

@@ -37,6 +37,8 @@ def misspelt_forms(statistics: Statistics, word: bytes, matching: Matching | Non
         matching: the matching of families; None: no word has a family.
     """
     found: dict[bytes, TermInfo] = {}
+    if not statistics.swaps:
+        return []
     for name, stem, head in _stems(word, matching and statistics.resolved(matching)):
         begun = [(each, row) for each, row, _ in statistics.beginnings(head.encode(), 1) if each.decode().isalpha()]
         stems = _stemmers[name]([each.decode() for each, _ in begun])
