@@ -20,7 +20,6 @@ from sonicpy.server.connections.descriptors import raise_limit
 from sonicpy.server.connections.listeners import Listeners, tls_context
 from sonicpy.server.connections.permits import admitting, keys_of
 from sonicpy.server.connections.serving import end_connections, limits_of
-from sonicpy.server.jobs.embedding import check_embedder
 from sonicpy.server.jobs.tasks import PeriodicTasks
 from sonicpy.server.process.loop import run_loop, settle_garbage
 from sonicpy.server.process.notify import READY, STOPPING, notify
@@ -101,7 +100,6 @@ def check_settings(config: Config) -> None:
     """
     tls_context(config.channel)
     keys_of(config)
-    check_embedder(config)
     if config.metrics.address is not None:
         load_metrics()
     if config.http.address is not None:

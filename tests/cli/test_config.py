@@ -73,14 +73,6 @@ UNUSABLE = [
         "channel.tls_certificate names /nope, which cannot be read: No such file or directory.",
     ),
     (
-        'server.embed = "no.such:model"',
-        "server.embed: no.such of no.such:model is neither a module on PYTHONPATH nor a file.",
-    ),
-    (
-        'server.embed = "/nope.py:model"',
-        "server.embed: /nope.py of /nope.py:model is neither a module on PYTHONPATH nor a file.",
-    ),
-    (
         'http.inet = "0.0.0.0:0"',
         "http.inet is 0.0.0.0:0, which other machines reach, and channel.auth_password is not set; allowed are an "
         "address of this machine alone, a password, or http.without_password = true.",

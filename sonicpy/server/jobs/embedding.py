@@ -7,13 +7,11 @@ away.
 import asyncio
 import logging
 from collections.abc import Awaitable, Mapping, Sequence
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sonicpy.channel.commands import Explain, Push, Query, Upsert
 from sonicpy.config import Config
-from sonicpy.errors import CommandError, ConfigError, InvalidArgument, ShuttingDown, SonicError, sentence_of
+from sonicpy.errors import CommandError, InvalidArgument, ShuttingDown, SonicError, sentence_of
 from sonicpy.filters.sorting import sorts_by_score
 from sonicpy.index.ingest.embedding_job import column_of, embed_texts
 from sonicpy.index.ingest.held_vectors import forget_vectors
@@ -49,24 +47,6 @@ is not required and could not be made, or the text is empty."""
 def has_embedder(config: Config) -> bool:
     """Return whether the settings name a function for vectors; compat mode has none."""
     return config.server.embed is not None and config.server.compat != "sonic"
-
-
-def check_embedder(config: Config) -> None:
-    """Look for the module or the file of the function for vectors, which a worker process will load.
-
-    Raises:
-        ConfigError: it is not there.
-    """
-    if not has_embedder(config):
-        return
-    setting = str(config.server.embed)
-    place = setting.rpartition(":")[0]
-    try:
-        is_there = Path(place).is_file() if place.startswith("/") else find_spec(place) is not None
-    except (ImportError, ValueError):  # of a package around it
-        is_there = False
-    if not is_there:
-        raise ConfigError(f"server.embed: {place} of {setting} is neither a module on PYTHONPATH nor a file.")
 
 
 class Embedding:
