@@ -467,6 +467,28 @@ def test_only_the_best_of_each_group(seen: Seen, server: str) -> None:
     assert "--group 'size:'" in page.locator("#request-shown").inner_text()
 
 
+def test_a_late_answer_leaves_a_line_that_is_being_typed(seen: Seen, server: str) -> None:
+    page, held = seen.page, list[Any]()
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    page.goto(f"{server}?collection=many&bucket=numbered&text=common")
+    seen.log_in()
+    page.locator("#took").get_by_text("objects").wait_for()
+    page.route("**/v1/search?*", hold)
+    page.locator("#filters > summary").click()
+    page.locator("#group").press_sequentially("siz")
+    while not held:
+        page.wait_for_timeout(20)
+    held[0].continue_()
+    page.unroute("**/v1/search?*")
+    page.locator("#tags button").first.wait_for()
+    page.keyboard.type("e:")
+    page.keyboard.press("Enter")
+    page.locator("#took").get_by_text("3 groups").wait_for()
+
+
 def test_synonyms_are_changed_on_the_page(seen: Seen, server: str) -> None:
     page = seen.page
     page.goto(f"{server}?view=contents&collection=messages")

@@ -14,8 +14,10 @@ export const filtered = () => ({ filter: state.filter, group: state.group, of: b
 
 /** Show the tags of the objects that answer, and how many hold each. */
 export function offerTags(facets, ask) {
-  byId("filter").value = state.filter;
-  byId("group").value = state.group;
+  for (const name of ["filter", "group"]) {
+    const line = byId(name);
+    if (line !== document.activeElement) line.value = state[name]; // else it is being typed
+  }
   const chosen = state.filter.split(" AND ");
   const tags = Object.entries(facets?.tags[""] ?? {}).slice(0, TAGS_SHOWN);
   byId("tags").replaceChildren(...tags.map(([tag, number]) => {
