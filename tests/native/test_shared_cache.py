@@ -15,6 +15,7 @@ from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.varint import pack_varints
 from sonicpy._native.word_range import WordRange
 from tests.support.collecting import Collecting
+from tests.support.examples import thinned
 
 TERM = 7
 OBJECTS = 8_000
@@ -77,7 +78,7 @@ class Source:
         return [iid for iid, _, _ in find.best(found, 0)]
 
 
-@pytest.mark.parametrize("behind", range(16))
+@pytest.mark.parametrize("behind", thinned(range(16), 3))
 def test_another_reader_brings_the_lengths_up_to_date_while_one_does(behind: int) -> None:
     before, after = Source(range(20, 30)), Source(range(10))
     older, newer = BucketCache(10, 10, {}), BucketCache(10, 10, {})
