@@ -57,3 +57,7 @@ class Stemmers(dict[str, StemWords]):
             stem_words = own.stem_words
         self[name] = stem_words
         return stem_words
+
+
+STEMMERS = Stemmers()
+"""The stemmers of this process."""

@@ -206,8 +206,9 @@ cdef void compare_with(
 
 
 cdef int kept_letters(bytes typed, bytes word) except? -2:
-    """Return how many letters of a typed word another one keeps in their order, or but for a swap of two neighbours; one
-    fewer if their first ones differ. Raises ValueError if a word is empty, not UTF-8, or the typed one too long.
+    """Return how many letters of a typed word another one keeps in their order; all, if it has the same letters and only
+    one has moved, as after a swap; one fewer if their first ones differ. Raises ValueError if a word is empty, not
+    UTF-8, or the typed one too long.
     """
     cdef uint32_t letters[PATTERN_MAX]
     cdef int count = characters_of(typed, letters)
@@ -236,7 +237,7 @@ cdef int letters_kept(const uint8_t *word, Py_ssize_t size, const uint32_t *lett
     for number in range(count):
         more -= letters[number]
     kept = count_bits(~left & ((<uint64_t> 1 << count) - 1))
-    if not others and not more and kept == count - 1:  # the same letters, of which two neighbours are swapped
+    if not others and not more and kept == count - 1:  # the same letters, of which one has moved
         kept = count
     return kept - (count > 0 and letters[0] != first)
 

@@ -49,7 +49,7 @@ from sonicpy.index.search.stem_ends import stem_ends
 from sonicpy.lexer import variants
 from sonicpy.lexer.endings import ENDINGS
 from sonicpy.lexer.irregular import FindForms, irregular_forms
-from sonicpy.lexer.stemmers import Stemmers
+from sonicpy.lexer.stemmers import STEMMERS
 
 WORD_CHARACTERS_MAX = 40
 """The most letters of a word that has a family."""
@@ -301,7 +301,7 @@ class _Languages:
     folding = staticmethod(folding)
     script_of = staticmethod(script_of)
     stem_ends = staticmethod(stem_ends)
-    stemmers = Stemmers()
+    stemmers = STEMMERS
     ELIDED = ELIDED
     ELIDED_ANYWHERE = ELIDED_ANYWHERE
     ELIDES = ELIDES

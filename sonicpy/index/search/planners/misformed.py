@@ -4,20 +4,19 @@ Words that begin as the stem of the typed one does, but for an error, are compar
 """
 
 from collections.abc import Iterator
+from os.path import commonprefix
 
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.index.search.accents import fold
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.glued import CORRECTED_MAX
 from sonicpy.index.search.statistics import Statistics
-from sonicpy.lexer.stemmers import Stemmers
+from sonicpy.lexer.stemmers import STEMMERS
 
 STEM_LETTERS_MIN, HEAD_LETTERS_MIN = 5, 4
 """The fewest letters of a stem with an error, and of the beginning by which words are looked for."""
 STEMMERS_MAX = 3
 """The most languages in which a word is tried."""
-
-_stemmers = Stemmers()
 
 
 def heads_of(word: bytes, matching: Matching | None) -> list[bytes]:
@@ -41,7 +40,7 @@ def misspelt_forms(statistics: Statistics, word: bytes, matching: Matching | Non
         return []
     for name, stem, head in _stems(word, matching and statistics.resolved(matching)):
         begun = [(each, row) for each, row, _ in statistics.beginnings(head.encode(), 1) if each.decode().isalpha()]
-        stems = _stemmers[name]([each.decode() for each, _ in begun])
+        stems = STEMMERS[name]([each.decode() for each, _ in begun])
         found.update(each for each, its in zip(begun, stems, strict=True) if its[:1] == stem[:1] and is_near(stem, its))
     likely = sorted(found.items(), key=lambda each: (-each[1].df, each[0]))[:CORRECTED_MAX]
     return [(each, row, 1) for each, row in likely]
@@ -50,9 +49,7 @@ def misspelt_forms(statistics: Statistics, word: bytes, matching: Matching | Non
 def is_near(stem: str, other: str) -> bool:
     """Return whether two stems, accents aside, differ by at most one letter more, less or replaced, or by a swap."""
     one, two = fold(stem, ""), fold(other, "")
-    same = 0
-    while same < min(len(one), len(two)) and one[same] == two[same]:
-        same += 1
+    same = len(commonprefix((one, two)))
     rest, its = one[same:], two[same:]
     return rest[1:] == its[1:] or rest[1:] == its or rest == its[1:] or (rest[1::-1], rest[2:]) == (its[:2], its[2:])
 
@@ -64,9 +61,7 @@ def _stems(word: bytes, matching: Matching | None) -> Iterator[tuple[str, str, s
         return
     stemmers = matching.stemming(text)
     for name in (stemmers.sure or stemmers.doubtful)[:STEMMERS_MAX]:
-        stem = _stemmers[name]([text])[0]
-        common = 0
-        while common < min(len(stem), len(text)) and stem[common] == text[common]:
-            common += 1
-        if len(stem) >= STEM_LETTERS_MIN and common > HEAD_LETTERS_MIN:
-            yield name, stem, text[: common - 1]
+        stem = STEMMERS[name]([text])[0]
+        head = commonprefix((stem, text))[:-1]
+        if len(stem) >= STEM_LETTERS_MIN and len(head) >= HEAD_LETTERS_MIN:
+            yield name, stem, head

@@ -357,12 +357,16 @@ def write_apart(
         if apart and clause.holders and clause.slots[0].words[0].decode().isalpha():
             found.append(_in_two(statistics, clause, apart, "completion"))
             continue
-        found += _apart(statistics, clause, apart, how, are_needed or is_alone, is_alone) if apart else [clause]
+        if apart:
+            needs = are_needed or is_alone
+            found += _apart(statistics, clause, apart, how, needs=needs, is_alone=is_alone)
+        else:
+            found.append(clause)
     return found
 
 
 def _apart(
-    statistics: Statistics, clause: Clause, pieces: list[Piece], how: str, are_needed: bool, is_alone: bool
+    statistics: Statistics, clause: Clause, pieces: list[Piece], how: str, *, needs: bool, is_alone: bool
 ) -> Iterator[Clause]:
     rows = dict(statistics.held(list(dict.fromkeys(word for piece in pieces for word in piece))))
     first, *others = (_weighed(slot, 1 / len(pieces)) for slot in clause.slots)
@@ -373,7 +377,7 @@ def _apart(
         holders = min(sum(rows[word].df for word in piece), statistics.objects)
         own = Slot(piece, SHARE * min(weight, idf(statistics.objects, holders)), how=how)
         its = ADDS if is_size and piece == TIMES else role  # objects may have another sign: 2×4
-        yield Clause(clause.term, its, weight, [first, own, *others], holders=max(clause.holders, int(are_needed)))
+        yield Clause(clause.term, its, weight, [first, own, *others], holders=max(clause.holders, int(needs)))
 
 
 def _in_two(statistics: Statistics, clause: Clause, pieces: list[Piece], how: str) -> Clause:
