@@ -432,12 +432,8 @@ class _Held:
         Args:
             seconds: the time limit for reads of other threads; if they take longer, nothing is closed.
         """
-        is_alone = True
-        try:
-            is_alone = not self._closers or self.environment.wait_for_others(seconds)
-        finally:
-            if is_alone:
-                insist(self._release)
+        if not self._closers or self.environment.wait_for_others(seconds):
+            insist(self._release)
 
     @property
     def is_closed(self) -> bool:

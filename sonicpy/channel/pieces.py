@@ -8,6 +8,7 @@ import time
 
 from sonicpy.channel.commands import Upsert
 from sonicpy.errors import CommandError
+from sonicpy.text_names import TEXTS_MAX
 
 PIECES_MAX_BYTES = 16 << 20
 """The most bytes of the pieces that wait in a connection."""
@@ -27,7 +28,7 @@ class Pieces:
     def __init__(self) -> None:
         self.waits = False
         self._names: tuple[str, ...] = ()
-        self._texts: list[tuple[str, str]] = []  # each with the name of its text, or ""
+        self._texts: dict[str, bytearray] = {}  # by name, or "": a str for each piece would take ten times a short one
         self._bytes = 0
         self._since = 0.0
         self._refused: str | None = None
@@ -52,16 +53,21 @@ class Pieces:
             if not command.more:
                 self._end()
             raise _refusal(refused)
-        self._bytes += len(command.text.encode())
+        assert not isinstance(command.field, dict)
+        name, piece = command.field or "", command.text.encode()
+        self._bytes += len(piece)
         if self._bytes > PIECES_MAX_BYTES:
             self._drop(f"the pieces of the text of {names[2]} have more than {PIECES_MAX_BYTES >> 20} MB")
             return self.take(command)
-        assert not isinstance(command.field, dict)
-        self._texts.append((command.field or "", f"{command.text} " if command.more == 1 else command.text))
+        text = self._texts.setdefault(name, bytearray())
+        if len(self._texts) > TEXTS_MAX + 1:
+            self._drop(f"the pieces of the text of {names[2]} have more than {TEXTS_MAX} fields")
+            return self.take(command)
+        text += piece + b" " if command.more == 1 else piece
         self._since = time.monotonic()
         if command.more:
             return None
-        texts = _by_name(self._texts)
+        texts = {name: some.decode() for name, some in self._texts.items()}
         self._end()
         if texts.keys() == {""}:
             return command._replace(text=texts[""])
@@ -78,19 +84,11 @@ class Pieces:
             self._drop(f"the pieces of the text of {self._names[2]} have waited for more than {IDLE_S:.0f} seconds")
 
     def _drop(self, why: str) -> None:
-        self._texts, self._bytes, self._refused = [], 0, f"{why}: send all of it again"
+        self._texts, self._bytes, self._refused = {}, 0, f"{why}: send all of it again"
 
     def _end(self) -> None:
-        self._names, self._texts, self._bytes, self._refused = (), [], 0, None
+        self._names, self._texts, self._bytes, self._refused = (), {}, 0, None
         self.waits = False
-
-
-def _by_name(pieces: list[tuple[str, str]]) -> dict[str, str]:
-    """Return the texts of pieces by name, in their order; the text without a name has the name ""."""
-    texts: dict[str, list[str]] = {}
-    for name, piece in pieces:
-        texts.setdefault(name, []).append(piece)
-    return {name: "".join(some) for name, some in texts.items()}
 
 
 def _refusal(sentence: str) -> CommandError:

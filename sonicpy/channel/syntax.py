@@ -263,17 +263,22 @@ def _trigger(words: list[str], values: Mapping[str, Any], rules: LineRules) -> C
     return commands.Trigger(action, arguments[0] if arguments else None)
 
 
+POSITION_DIGITS = 10
 SYNONYMS = "SYNONYMS <collection> [LIST [<position>]? | SET [<rule>]* | ADD [<rule>]*]?"
 
 
 def _synonyms(words: list[str], values: Mapping[str, Any], rules: LineRules) -> Command | SessionCommand:
     collection, *rest = words
     action, given = (rest[0].upper(), rest[1:]) if rest else ("LIST", [])
-    if action == "LIST" and len(given) <= 1 and all(each.isascii() and each.isdigit() for each in given):
+    if action == "LIST" and len(given) <= 1 and all(map(_is_position, given)):
         return commands.Synonyms(collection, *map(int, given))
     if action not in ("SET", "ADD"):
         raise CommandError("invalid_format", SYNONYMS)
     return commands.SetSynonyms(collection, tuple(given), action == "ADD")
+
+
+def _is_position(word: str) -> bool:
+    return word.isascii() and word.isdigit() and len(word) <= POSITION_DIGITS
 
 
 def _always(command: Command | SessionCommand) -> Build:

@@ -1,5 +1,6 @@
 """Many rows in one request: one JSON object per line, pushed as they arrive, so that memory stays bounded."""
 
+from bisect import insort
 from collections.abc import AsyncIterator
 from json import JSONDecodeError
 
@@ -12,7 +13,9 @@ from sonicpy.http.models import BulkJson, PushBody, RefusedJson
 LINE_BYTES_MAX = 256 << 10
 """The most bytes of a line, as for a JSON body."""
 ROWS_MAX = 500
-"""The number of rows that are handed to the backend at a time."""
+"""The most rows that are handed to the backend at a time."""
+WAITING_BYTES = 1 << 20
+"""The number of bytes of lines at which their rows are handed to the backend, though they are few."""
 NAMED_MAX = 100
 """The most refused rows that the answer names."""
 
@@ -25,6 +28,7 @@ class Rows:
         self._upsert = upsert
         self._waiting: list[TextRow] = []
         self._places: list[int] = []
+        self._waiting_bytes = 0
         self._count = 0
         self._pushed = 0
         self._refused = 0
@@ -32,7 +36,7 @@ class Rows:
 
     async def add(self, line: bytes) -> None:
         """Take a line, or more than LINE_BYTES_MAX bytes of one that is too long; push waiting rows once there are
-        ROWS_MAX. Raises InvalidArgument if line 1 is UTF-16.
+        ROWS_MAX or WAITING_BYTES. Raises InvalidArgument if line 1 is UTF-16.
         """
         if not self._count and line.startswith(UTF16_MARKS):
             raise InvalidArgument("the body begins as UTF-16 does; allowed is UTF-8")
@@ -43,15 +47,16 @@ class Rows:
         try:
             self._waiting.append(row_of(line))
             self._places.append(self._count)
+            self._waiting_bytes += len(line)
         except CommandError as error:
             self._refuse(self._count, sentence_of(error))
-        if len(self._waiting) >= ROWS_MAX:
+        if len(self._waiting) >= ROWS_MAX or self._waiting_bytes >= WAITING_BYTES:
             await self.push()
 
     async def push(self) -> None:
         """Push the waiting rows. Raises SonicError if that fails; rows pushed before stay."""
         rows, places = self._waiting, self._places
-        self._waiting, self._places = [], []
+        self._waiting, self._places, self._waiting_bytes = [], [], 0
         if not rows:
             return
         refused = await self._backend.push_rows(rows, upsert=self._upsert)
@@ -61,13 +66,16 @@ class Rows:
 
     def _refuse(self, number: int, reason: str) -> None:
         self._refused += 1
-        if len(self._named) < NAMED_MAX:
-            self._named.append(RefusedJson(row=number, reason=reason))
+        insort(self._named, RefusedJson(row=number, reason=reason), key=_row)  # lines are refused before rows
+        del self._named[NAMED_MAX:]
 
     def report(self) -> BulkJson:
         """Return the outcome of the rows."""
-        named = sorted(self._named, key=lambda refused: refused.row)
-        return BulkJson(pushed=self._pushed, refused=self._refused, first_refused=named)
+        return BulkJson(pushed=self._pushed, refused=self._refused, first_refused=self._named)
+
+
+def _row(refused: RefusedJson) -> int:
+    return refused.row
 
 
 async def push_stream(backend: Backend, parts: AsyncIterator[bytes], *, upsert: bool = False) -> BulkJson:

@@ -113,7 +113,7 @@ def _member(text: str, place: int) -> tuple[Any, int]:
             return _inside(text, place, _value)
         case "[":
             found = NUMBERS.match(text, place)
-            return _list(text, place + 1) if found is None else (json.loads(found[0]), found.end())
+            return _list(text, place + 1) if found is None else (_numbers(found), found.end())
     return _value(text, place)
 
 
@@ -131,7 +131,18 @@ def _part(text: str, place: int) -> tuple[Any, int]:
 
 def _number_or_value(text: str, place: int) -> tuple[Any, int]:
     found = NUMBERS.match(text, place)
-    return _value(text, place) if found is None else (json.loads(found[0]), found.end())
+    return _value(text, place) if found is None else (_numbers(found), found.end())
+
+
+def _numbers(found: re.Match[str]) -> list[Any]:
+    """Return a list that NUMBERS has found. Raises JSONDecodeError."""
+    try:
+        numbers: list[Any] = json.loads(found[0])
+    except json.JSONDecodeError as error:
+        raise json.JSONDecodeError(error.msg, found.string, found.start() + error.pos) from error
+    except ValueError as error:  # Python reads no whole number of more than 4,300 digits
+        raise json.JSONDecodeError("a number has too many digits", found.string, found.start()) from error
+    return numbers
 
 
 def _list(text: str, place: int, value: ReadValue | None = None, most: int = LIST_MAX) -> tuple[list[Any], int]:

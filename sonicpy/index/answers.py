@@ -138,14 +138,14 @@ class Answers(TextReader):
             condition = condition_of(asked.filter)
             return count_all_facets(wanted, condition, facets, apart=asked.apart, limit=asked.limit)
 
-    def names_passing(
-        self, collection: str, bucket: str, filter: str, *, limit: int | None = None, after: str | None = None
-    ) -> list[str]:
-        """Return the names of the objects of a bucket that pass a filter, the newest first.
+    def objects_passing(
+        self, collection: str, bucket: str, filter: str, *, limit: int | None = None, below: int | None = None
+    ) -> list[tuple[int, str]]:
+        """Return the IIDs and names of the objects of a bucket that pass a filter, the newest first.
 
         Args:
-            limit: the most names; None: all.
-            after: only objects after this one; None: from the newest on.
+            limit: the most objects; None: all.
+            below: only objects with an IID below this one, which are older; None: all.
         """
         from sonicpy.index.search.masks import everybody  # noqa: PLC0415  loaded when it is needed
         from sonicpy.index.search.refine import check_ranking  # noqa: PLC0415  loaded when it is needed
@@ -155,11 +155,10 @@ class Answers(TextReader):
         with self._engine.read_words(collection, bucket) as lexicon:
             if lexicon is None:
                 return []
-            reader = lexicon.reader
-            behind = None if after is None else reader.number_of(after)
-            below = reader.state.next_iid if behind is None else behind
+            reader, most = lexicon.reader, lexicon.reader.state.next_iid
             found = everybody(reader, condition_of(filter))
-            return reader.oids(found.newest(reader.state.next_iid if limit is None else limit, below))
+            iids = found.newest(most if limit is None else limit, most if below is None else below)
+            return list(zip(iids, reader.oids(iids), strict=True))
 
     def find_hits(self, search: Search) -> Hits:
         """Return the answer to a search. Raises like `query`."""

@@ -57,7 +57,7 @@ BACKLOGS_BETWEEN_CHUNKS = 10
 FOR_THE_SERVER = frozenset(
     {
         *("buckets_after", "collections_after", "find_facets", "find_hits", "find_ids", "find_reasons"),
-        *("engine", "maintainer", "names_passing", "needs_vector", "objects_from", "position_after", "push_read"),
+        *("engine", "maintainer", "objects_passing", "needs_vector", "objects_from", "position_after", "push_read"),
         *("query_ids", "questions", "values_of_objects", "words_of_objects"),
     }
 )
@@ -110,10 +110,10 @@ class Index(Answers, Listing, Mirroring, Changing, TextDigests):
             return super().flush(collection, bucket, object)
         bucket = bucket_of_filter(bucket, object)
         with self.batch():
-            names = self.names_passing(collection, bucket, filter_text(filter))
-            for name in names:
+            found = self.objects_passing(collection, bucket, filter_text(filter))
+            for _, name in found:
                 self.flush_object(collection, bucket, name)
-        return len(names)
+        return len(found)
 
     def __init__(
         self,

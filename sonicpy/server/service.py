@@ -174,7 +174,6 @@ class BaseService(Serving):
         )
 
 
-NAMES_A_TURN = 1_000
 OBJECTS_A_TURN = 8
 """The most objects that a FLUSH with a filter erases between two turns: about a millisecond."""
 
@@ -283,25 +282,19 @@ class Service(BaseService):
         return reply
 
     async def flush_passing(self, collection: str, bucket: str, filter: str) -> int:
-        """Erase the objects that pass a filter, a few between two turns; return their number.
+        """Erase the objects that pass a filter, the newest first, a few between two turns; return their number.
 
-        All names are determined before the first object is erased; the log has an erasure for each.
+        Each is erased in the turn in which it is found to pass, so others may change objects meanwhile; objects that
+        are new stay. The log has an erasure for each.
         """
-        names: list[str] = []
-        while page := self.index.names_passing(
-            collection, bucket, filter, limit=NAMES_A_TURN, after=names[-1] if names else None
-        ):
-            names += page
-            await asyncio.sleep(0)
-            if len(page) < NAMES_A_TURN:
-                break
-        synced = None
-        for start in range(0, len(names), OBJECTS_A_TURN):
-            for name in names[start : start + OBJECTS_A_TURN]:
+        erased, below, synced = 0, None, None
+        while found := self.index.objects_passing(collection, bucket, filter, limit=OBJECTS_A_TURN, below=below):
+            for _, name in found:
                 self.index.flush_object(collection, bucket, name)
+            erased, below = erased + len(found), found[-1][0]
             synced = self.committer.seal(self)
             await self.committer.remove()
             await asyncio.sleep(0)
         if synced is not None:
             await synced
-        return len(names)
+        return erased

@@ -136,11 +136,17 @@ class StoreReader:
 
         Args:
             seconds: the time limit for reads of other threads. If they take longer, the store is left as after a kill.
+
+        Raises:
+            StoreError: the last changes could not be committed or synced; the store is closed all the same.
         """
         is_alone = True
         try:
             if not self._is_closing:
                 is_alone = self._finish(seconds)
+        except BaseException as error:  # LMDB would crash if it were closed under a copy; an interrupt does not wait
+            is_alone = self._environment.wait_for_copies(seconds if isinstance(error, Exception) else 0)
+            raise
         finally:
             if is_alone:
                 insist(self._release)

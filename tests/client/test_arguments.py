@@ -147,7 +147,7 @@ OF_THE_LIBRARY: list[tuple[str, Call, str, str]] = [
     ("term_stats", lambda i: list(i.term_stats("c", 5)), "bucket", SCOPE),
     ("object_stats", lambda i: list(i.object_stats(5, "b")), "collection", SCOPE),
     ("find_facets", lambda i: i.find_facets(FacetSearch("c", "b", None, 10, None, of="*")), "text", STR),
-    ("names_passing", lambda i: i.names_passing("c", 5, "red"), "bucket", SCOPE),
+    ("objects_passing", lambda i: i.objects_passing("c", 5, "red"), "bucket", SCOPE),
     ("text_rules", lambda i: i.text_rules("c", 5), "bucket", SCOPE),
     ("digest", lambda i: i.digest("c", "b", "o", 5), "text", STR),
     ("digest", lambda i: i.digest("c", "b", [], "x"), "object", OBJECT),

@@ -22,7 +22,7 @@ INTERNAL = {
     "open": "connect calls it",
     "position_after": "what the server sends",
     **dict.fromkeys(
-        ("find_facets", "names_passing", "needs_vector", "find_hits", "find_ids", "find_reasons", "query_ids"),
+        ("find_facets", "objects_passing", "needs_vector", "find_hits", "find_ids", "find_reasons", "query_ids"),
         "what the server sends",
     ),
     "words_of_objects": "what the page shows",

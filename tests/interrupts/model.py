@@ -278,7 +278,7 @@ def index_calls(scene: IndexScene) -> list[Call]:
         ),
         Call(("drop_vectors",), lambda s, n: s.index.drop_vectors(C, B), same),
         Call(("tag",), lambda s, n: s.index.tag(C, B, oid(n), [f"t{n % 3}", "red"], values={"n": None}), same),
-        Call(("flush", "names_passing"), flush_tagged, lambda m, n: [m, flushed(m, C, B, oid(n))]),
+        Call(("flush", "objects_passing"), flush_tagged, lambda m, n: [m, flushed(m, C, B, oid(n))]),
         Call(("facets", "find_facets"), lambda s, n: s.index.facets(C, B, "all", of="*", ranges="n: 0,100"), same),
         Call(
             ("digest", "digests", "iterate_digests", "text_rules"),

@@ -1,5 +1,5 @@
 """An unexpected error ends the connection on which it occurs: its client does not wait for ever, and others are
-served.
+served. One of a periodic task ends no other task.
 """
 
 import asyncio
@@ -10,9 +10,11 @@ import pytest
 
 from sonicpy.channel.commands import Query
 from sonicpy.server.connections.dispatch import CALLS
+from sonicpy.server.jobs import tasks
+from sonicpy.server.jobs.tasks import PeriodicTasks
 from sonicpy.server.service import Service
-from tests.in_loop import serving
-from tests.support.patience import WAIT_S
+from tests.in_loop import serving, serving_with
+from tests.support.patience import WAIT_S, until_in_loop
 
 
 def fail(*_: object) -> bytes:
@@ -70,3 +72,27 @@ async def ends(reader: asyncio.StreamReader) -> bool:
     except TimeoutError:
         return False
     return True
+
+
+def test_periodic_work_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def work() -> None:
+        async with serving_with(tmp_path, {}) as (service, _):
+            swept: list[int] = []
+
+            async def sweep() -> None:
+                swept.append(1)
+                if len(swept) == 1:
+                    raise OSError("unforeseen")
+
+            monkeypatch.setattr(service.committer, "sweep", sweep)
+            periodic = asyncio.create_task(PeriodicTasks(service).run())
+            service.index.push("c", "b", "o", "text")
+            await until_in_loop(lambda: len(swept) > 2)
+            assert not service.index.engine.store.uncommitted
+            periodic.cancel()
+
+    monkeypatch.setattr(tasks, "TICK_S", 0.02)
+    asyncio.run(work())
+    assert caplog.text.count("OSError('unforeseen')") == 1

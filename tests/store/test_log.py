@@ -556,3 +556,31 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot use .* for the log"):
         Log(tmp_path / "file")
+
+
+def test_a_segment_that_cannot_be_deleted_is_retired_later(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    log.append([b"covered"])
+    log.rotate()
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", refuse)
+        with pytest.raises(StoreError, match=r"cannot delete the log file .*\.log: Permission denied"):
+            log.retire(log.position)
+    assert len(list(tmp_path.glob("*.log"))) == 2
+    log.retire(log.position)
+    assert len(list(tmp_path.glob("*.log"))) == 1
+    log.close()
+
+
+def test_a_segment_that_cannot_be_read_is_no_end_of_the_log(log: Log, tmp_path: Path) -> None:
+    log.append([b"one"])
+    log.close()
+    path = only_segment(tmp_path)
+    path.rename(tmp_path / "aside")
+    path.mkdir()  # root may read any file
+    with pytest.raises(StoreError, match=r"cannot read the log file .*\.log: Is a directory"):
+        replayed(tmp_path)

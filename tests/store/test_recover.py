@@ -2,7 +2,9 @@
 failed.
 """
 
+import os
 import shutil
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -380,6 +382,56 @@ def test_a_store_that_cannot_commit_can_still_be_closed(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     assert found(store, "alpha") == ["o1"]
     store.close()
+
+
+@pytest.mark.parametrize(
+    "error", [StoreFull("no room left on purpose"), KeyboardInterrupt()], ids=["full", "interrupt"]
+)
+def test_a_close_that_fails_does_not_close_lmdb_under_a_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    store = open_store(tmp_path)
+    for number in range(2_000):  # more than a pipe takes
+        change(store, push(f"o{number}", f"alpha w{number}"))
+    store.commit()
+    taken, given = os.pipe()
+    copied: list[int] = []
+    copies: list[int] = []
+    close_it = Environment._close
+
+    def copy() -> None:
+        store._environment.copy(given)
+        os.close(given)
+
+    def take() -> None:
+        time.sleep(0.2)
+        copied.extend(map(len, iter(lambda: os.read(taken, 1 << 16), b"")))
+
+    def fail(self: Store) -> None:
+        raise error
+
+    def close(environment: Environment) -> None:
+        copies.append(environment._copies)
+        close_it(environment)
+
+    threads = [threading.Thread(target=copy), threading.Thread(target=take)]
+    threads[0].start()
+    while not store._environment._copies:
+        time.sleep(0.001)
+    time.sleep(0.05)  # it writes to the pipe now
+    threads[1].start()
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "commit", fail)
+        patch.setattr(Environment, "_close", close)
+        with pytest.raises(type(error)):
+            store.close()
+    for thread in threads:
+        thread.join(WAIT_S)
+    os.close(taken)
+    assert sum(copied) > 1 << 16
+    store.close()
+    assert store.is_closed
+    assert not any(copies)
 
 
 # -- a log that cannot be written --------------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sonicpy.errors import StoreError
+
 if TYPE_CHECKING:
     from sonicpy.index.engine import Engine, ReaderSlot
     from sonicpy.server.jobs.maintenance import Maintenance
@@ -41,6 +43,14 @@ class Watched:
     """The bytes that the store used when the reader was first seen."""
 
 
+def free_bytes_of(folder: Path) -> int:
+    """Return the free bytes of the disk of a folder. Raises StoreError."""
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError as error:
+        raise StoreError(f"cannot ask for the free room of the disk of {folder}: {error.strerror}") from error
+
+
 class ReaderWatch:
     """Checks the readers of the store once a second, on the loop's thread.
 
@@ -58,7 +68,7 @@ class ReaderWatch:
         engine: "Engine",
         maintenance: "Maintenance",
         limit_bytes: int,
-        free_bytes: Callable[[Path], int] = lambda folder: shutil.disk_usage(folder).free,
+        free_bytes: Callable[[Path], int] = free_bytes_of,
     ) -> None:
         self.age_s = 0.0
         self.pinned_bytes = 0
@@ -74,7 +84,7 @@ class ReaderWatch:
         """Check all readers, and act on the oldest.
 
         Raises:
-            StoreError: the store cannot be read.
+            StoreError: the store cannot be read, or its disk cannot be asked.
         """
         now = time.monotonic()
         used = self._engine.store.size_bytes()

@@ -60,6 +60,7 @@ class PeriodicTasks:
         self._last_commit = -1
         self._changed_s = 0.0
         self._is_packed = False
+        self._unexpected = ""  # the last error that is no SonicError
         self._looked_at = -1  # the last bucket whose pending words were counted
 
     async def run(self) -> None:
@@ -71,6 +72,11 @@ class PeriodicTasks:
                     await task()
                 except SonicError as error:
                     logger.error("%s", error)
+                except Exception as error:  # noqa: BLE001 - commits and syncs go on after a fault of another task
+                    is_new, self._unexpected = repr(error) != self._unexpected, repr(error)
+                    logger.error(
+                        "an unexpected error of the periodic work: %r", error, exc_info=error if is_new else None
+                    )
 
     def _due(self) -> list[Callable[[], Awaitable[None]]]:
         """Return the tasks that are due now."""

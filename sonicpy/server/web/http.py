@@ -82,9 +82,17 @@ class ServerBackend:
         """Return the result of a method of the index; if it changes something, once the change has reached the log.
         Raises the errors of the method, ShuttingDown, or the error that undid the change.
         """
+        self._check_ready()
+        args, options = await self._with_vector(method, args, options)
+        return await self._carry_out(method, *args, **options)
+
+    def _check_ready(self) -> None:
         if self._service.unready is not None:
             raise ShuttingDown(self._service.unready)
-        args, options = await self._with_vector(method, args, options)
+
+    async def _carry_out(self, method: str, *args: Any, **options: Any) -> Any:
+        """Return the result of `call`; the server makes no vector. Raises as `call`."""
+        self._check_ready()
         long = self._long(method, *args, **options)
         if long is not None:
             return await long
@@ -114,7 +122,7 @@ class ServerBackend:
         """Push or pop a long text piece by piece, as clients of the channel do; return the number of removed words."""
         removed = 0
         for piece in pieces(text):
-            removed += await self.call(method, collection, bucket, oid, piece, *more, **options) or 0
+            removed += await self._carry_out(method, collection, bucket, oid, piece, *more, **options) or 0
             await self._next_turn()
         return removed
 
@@ -212,8 +220,7 @@ class ServerBackend:
         change = upsert_row if upsert else push_row
         place, made = 0, None if embedding is None else await embedding.vectors_of(rows, upsert=upsert)
         while place < len(rows):
-            if self._service.unready is not None:
-                raise ShuttingDown(self._service.unready)
+            self._check_ready()
             deadline = time.perf_counter() + TURN_S
             try:
                 while place < len(rows) and time.perf_counter() < deadline:

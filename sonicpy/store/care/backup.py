@@ -8,6 +8,7 @@ It holds neither log nor graphs: it is a copy of a commit, and graphs can be bui
 """
 
 import fcntl
+import errno
 import os
 import struct
 from collections.abc import Sequence
@@ -155,7 +156,8 @@ def check_seal(path: Path) -> int:
 def _fill(environment: Environment, descriptor: int) -> None:
     environment.copy(descriptor)
     content = os.fstat(descriptor).st_size
-    os.write(descriptor, SEAL.pack(MAGIC, FORMAT_VERSION, _digest(descriptor, content)))
+    if os.write(descriptor, SEAL.pack(MAGIC, FORMAT_VERSION, _digest(descriptor, content))) != SEAL.size:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     sync_file(descriptor)
 
 

@@ -405,12 +405,18 @@ class Environment:
         Returns:
             Whether all have ended in time.
         """
+        return self.wait_for_copies(seconds) and wait_for_readers(
+            self.transactions, besides=get_ident(), seconds=seconds
+        )
+
+    def wait_for_copies(self, seconds: float = inf) -> bool:
+        """Wait until copies of the environment have ended; return whether they have within `seconds`."""
         deadline = time.monotonic() + seconds
         while self._copies:
             if time.monotonic() > deadline:
                 return False
             time.sleep(PAUSE_S)
-        return wait_for_readers(self.transactions, besides=get_ident(), seconds=seconds)
+        return True
 
     def close(self) -> None:
         """Close the environment; reads of other threads that have not ended raise IndexClosed.

@@ -101,7 +101,7 @@ class Log:
 
         Raises:
             StoreDamaged: the log begins only behind `position`.
-            StoreError: a segment has an unknown format version.
+            StoreError: a segment cannot be read, or has an unknown format version.
         """
         segments = segments_in(self._folder)
         if segments and segments[0].start > position:
@@ -122,6 +122,9 @@ class Log:
 
         Nothing is ever appended behind a damaged record: older segments stay until `retire`, except segments that begin
         at or behind `position`, which were never acknowledged or cannot be read.
+
+        Raises:
+            StoreError: a file cannot be set aside, begun or synced.
         """
         set_aside = []
         for segment in segments_in(self._folder):
@@ -129,11 +132,14 @@ class Log:
                 self._older.append(segment)
                 continue
             aside = segment.path.with_suffix(".damaged")
-            os.replace(segment.path, aside)
-            if aside.stat().st_size > HEADER.size:
-                set_aside.append(aside)
-            else:
-                aside.unlink()
+            try:
+                os.replace(segment.path, aside)
+                if aside.stat().st_size > HEADER.size:
+                    set_aside.append(aside)
+                else:
+                    aside.unlink()
+            except OSError as error:
+                raise StoreError(f"cannot set aside the log file {segment.path}: {error.strerror}") from error
         self._open_segment(position)
         self.sync()
         return set_aside
@@ -188,11 +194,18 @@ class Log:
             self._open_segment(self.position)
 
     def retire(self, position: int) -> None:
-        """Delete the segments whose records all lie before `position`."""
+        """Delete the segments whose records all lie before `position`.
+
+        Raises:
+            StoreError: a segment could not be deleted; a later call tries again.
+        """
         segments = [*self._older, self._current]
         for segment, following in zip(segments, segments[1:], strict=False):
             if following.start <= position:
-                segment.path.unlink(missing_ok=True)
+                try:
+                    segment.path.unlink(missing_ok=True)
+                except OSError as error:
+                    raise StoreError(f"cannot delete the log file {segment.path}: {error.strerror}") from error
                 self._older.remove(segment)
 
     def sync(self) -> int:
@@ -274,8 +287,15 @@ def read_segment(segment: Segment) -> Iterator[tuple[int, int, bytes]]:
     """Yield (start, end, payload) of the complete records of a segment; stop at the first incomplete one.
 
     Raises:
-        StoreError: the segment has an unknown format version.
+        StoreError: the segment cannot be read, or has an unknown format version.
     """
+    try:
+        yield from _records_of(segment)
+    except OSError as error:
+        raise StoreError(f"cannot read the log file {segment.path}: {error.strerror}") from error
+
+
+def _records_of(segment: Segment) -> Iterator[tuple[int, int, bytes]]:
     with open(segment.path, "rb", buffering=READ_BYTES) as file:
         header = file.read(HEADER.size)
         if len(header) < HEADER.size:
