@@ -60,7 +60,7 @@ class Pieces:
             self._drop(f"the pieces of the text of {names[2]} have more than {PIECES_MAX_BYTES >> 20} MB")
             return self.take(command)
         text = self._texts.setdefault(name, bytearray())
-        if len(self._texts) > TEXTS_MAX + 1:
+        if len(self._texts.keys() - {""}) > TEXTS_MAX:
             self._drop(f"the pieces of the text of {names[2]} have more than {TEXTS_MAX} fields")
             return self.take(command)
         text += piece + b" " if command.more == 1 else piece

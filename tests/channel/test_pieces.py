@@ -1,5 +1,6 @@
 """Tests of UPSERT in a session: a text in pieces, and all the ways in which its rest is refused."""
 
+import tracemalloc
 from collections.abc import Iterator
 
 import pytest
@@ -119,3 +120,24 @@ def test_what_a_client_sends_is_the_text(asked: Asked, text: str) -> None:
     assert isinstance(command, Upsert)
     assert command.meant == " ".join(text.split())
     assert asked.session.mode is Mode.INGEST
+
+
+def test_small_pieces_take_little_memory(asked: Asked) -> None:
+    tracemalloc.start()
+    try:
+        for number in range(20_000):
+            asked.ask(f'UPSERT c b o "a" MORE(2) FIELD(f{number % 8})')
+        assert tracemalloc.get_traced_memory()[0] < 200_000
+    finally:
+        tracemalloc.stop()
+    whole = asked.ask('UPSERT c b o "end"')
+    assert isinstance(whole, Upsert)
+    assert whole.field == {**{f"f{number}": "a" * 2_500 for number in range(8)}, "": "end"}
+
+
+def test_too_many_fields(asked: Asked) -> None:
+    for number in range(9):
+        answer = asked.ask(f'UPSERT c b o "a" MORE(2) FIELD(f{number})')
+        assert answer == "OK" or number == 8
+    refused = "ERR policy_reject(the pieces of the text of o have more than 8 fields: send all of it again)"
+    assert (answer, asked.ask('UPSERT c b o "end"')) == (refused, refused)

@@ -3,7 +3,7 @@
 import asyncio
 import gzip
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from starlette.testclient import TestClient  # noqa: E402
 
 import sonicpy  # noqa: E402
 from sonicpy.http import app  # noqa: E402
-from sonicpy.http.backend import IndexBackend  # noqa: E402
+from sonicpy.http.backend import IndexBackend, TextRow  # noqa: E402
 from sonicpy.http.bulk import push_stream  # noqa: E402
 
 PASSWORD = "secret"
@@ -95,6 +95,45 @@ def test_bulk_takes_rows_and_names_the_wrong_ones(index: sonicpy.Index, client: 
     assert reasons[1].startswith("the line is no JSON object: ")
     assert "a b" in reasons[2]
     assert index.query("messages", "default", "number1199") == ["bulk:1199"]
+
+
+def test_the_first_refused_rows_of_bulk_are_named(client: TestClient) -> None:
+    valid, wrong, no_row = ({**SCOPE, "bucket": bucket, "object": "o", "text": "t"} for bucket in ("b", "a b", ""))
+    rows = [*([json.dumps(wrong)] * 150), *(["no JSON"] * 100), json.dumps(valid), *([json.dumps(no_row)] * 3)]
+    found = client.post("/v1/bulk", content="\n".join(rows)).json()
+    assert (found["pushed"], found["refused"]) == (1, 253)
+    assert [row["row"] for row in found["first_refused"]] == list(range(1, 101))
+
+
+def test_a_number_that_python_does_not_read_refuses_its_row(client: TestClient) -> None:
+    many = "1" * 5_000
+    row = f'{{"collection": "c", "bucket": "b", "object": "o", "text": "t", "vector": [{many}]}}'
+    found = client.post("/v1/bulk", content="\n".join([row, json.dumps({**SCOPE, "object": 1, "text": "t"})])).json()
+    assert (found["pushed"], found["refused"]) == (1, 1)
+    reason = "the line is no JSON object: a number has too many digits at character "
+    assert found["first_refused"][0]["reason"].startswith(reason)
+    for path in ("/v1/push", "/v1/query"):
+        answer = client.post(path, content=row, headers={"Content-Type": "application/json"})
+        assert (answer.status_code, "too many digits" in answer.text) == (422, True)
+
+
+def test_few_long_lines_of_bulk_do_not_wait(index: sonicpy.Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    handed: list[int] = []
+    push_rows = IndexBackend.push_rows
+
+    async def push(backend: IndexBackend, rows: Sequence[TextRow], *, upsert: bool) -> list[tuple[int, str]]:
+        handed.append(len(rows))
+        return await push_rows(backend, rows, upsert=upsert)
+
+    async def parts() -> AsyncIterator[bytes]:
+        for number in range(40):
+            row = {**SCOPE, "object": number, "text": f"long{number}" + " " * 200_000}
+            yield json.dumps(row).encode() + b"\n"
+
+    monkeypatch.setattr(IndexBackend, "push_rows", push)
+    assert asyncio.run(push_stream(IndexBackend(index), parts())).pushed == 40
+    assert max(handed) * 200_000 <= 1_400_000
+    assert index.query("messages", "default", "long39") == ["39"]
 
 
 def test_a_line_of_bulk_that_is_too_long_is_one_refused_row(index: sonicpy.Index) -> None:

@@ -265,7 +265,7 @@ BYTES_AND_SCRIPTS = [
     ("a" * 41, "a" * 41, True, "but are found as typed"),
     ("ABC123", "abc123", False, "special words keep their case"),
     ("ABC123", "ABC12", True, "and are completed"),
-    ("abc123", "abx123", False, "but its digits are never corrected"),
+    ("abc123", "abx123", False, "but digits are never corrected"),
 ]
 
 

@@ -108,6 +108,20 @@ def test_a_question_in_another_order_gets_no_vector(tmp_path: Path, ranking: str
         assert path.with_suffix(".log").exists() == (ranking == "bm25")
 
 
+def test_a_long_text_without_a_vector_does_not_get_that_of_its_end(tmp_path: Path, model: str) -> None:
+    port = free_port(HOST)
+    settings = {"server.embed": model, "server.embed_required": "false", "http.inet": f"{HOST}:{port}"}
+    row = {"collection": "c", "bucket": "b", "object": "o", "text": "the crash" + " of a boat" * 3_000}
+    with Server(tmp_path, settings) as server:
+        server.http = f"http://{HOST}:{port}"  # type: ignore[attr-defined]
+        posted(server, "/v1/push", row)
+        posted(server, "/v1/bulk", json.dumps({**row, "object": "p"}))
+        with Peer(server, "search") as search, Peer(server, "control") as control:
+            explained = json.loads(search.ask('EXPLAIN c b "the boat"').removeprefix("RESULT "))
+            assert [hit["likeness"] for hit in explained["hits"]] == [None, None]
+            assert json.loads(control.ask("STATS").removeprefix("RESULT "))["texts_without_vector"] == 2
+
+
 def test_a_row_that_is_refused_gets_no_vector_and_stops_no_other(server: Server, model: str) -> None:
     texts: list[object] = [{"title": "the jazz"}, "the boat", 5, {"title": 5}]
     rows = [{"collection": "c", "bucket": "b", "object": f"o{at}", "text": text} for at, text in enumerate(texts)]

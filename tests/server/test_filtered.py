@@ -1,10 +1,12 @@
 """Filters, orders, facets and erasures over the channel: all processes of a server answer as the library does."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 import sonicpy
+from tests.in_loop import serving_with
 from tests.processes import Server
 
 TAGS = {"o1": ["red", "size:m"], "o2": ["red", "Ben & Jerry's"], "o3": ["blue"]}
@@ -37,3 +39,23 @@ def test_a_client_asks_with_tags_and_values(tmp_path: Path, processes: int) -> N
         assert shop.query("shirt") == ["o3"] and len(shop) == 1
         shop.push("o4", "shirt")
         assert shop.query("", filter="NOT blue") == ["o4"]
+
+
+def test_an_erasure_by_a_filter_beside_other_changes(tmp_path: Path) -> None:
+    async def erase() -> None:
+        async with serving_with(tmp_path, {}) as (service, _):
+            index = service.index
+            for number in range(100):
+                index.push("c", "b", f"o{number}", "text", tags=["old"])
+            erasing = asyncio.create_task(service.flush_passing("c", "b", "old"))
+            for _ in range(4):
+                await asyncio.sleep(0)
+            left = index.count_objects("c", "b")
+            assert 20 < left < 100, "it is under way"
+            index.upsert("c", "b", "o7", "text", tags=["new"])  # it passes no more
+            index.flush_object("c", "b", "o8")
+            index.push("c", "b", "o100", "text", tags=["old"])
+            assert await erasing == 98
+            assert sorted(index.query("c", "b", "text")) == ["o100", "o7"]
+
+    asyncio.run(erase())

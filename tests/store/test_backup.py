@@ -97,6 +97,18 @@ def test_a_backup_that_fails_leaves_the_one_before(
     assert objects_in(tmp_path) == 10
 
 
+def test_a_seal_that_is_not_taken_whole_is_no_backup(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.backup(tmp_path)
+    push_some(store, 5, "new")
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", lambda descriptor, data: len(data) - 1)
+        with pytest.raises(StoreError, match="No space left"):
+            store.backup(tmp_path)
+    assert objects_in(tmp_path) == 10
+
+
 def test_what_a_killed_backup_left_behind_does_not_matter(store: Store, tmp_path: Path) -> None:
     (tmp_path / f"{BACKUP_FILE}.new").write_bytes(b"x" * 1_000_000)
     store.backup(tmp_path)

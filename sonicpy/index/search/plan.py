@@ -32,7 +32,9 @@ AS_TYPED = "its sign requires the word itself or a form of it"
 IS_STOP = "stop words are searched only where a query holds nothing else"
 
 # Why no other words were looked for in the place of a term.
-SPECIAL_IS_EXACT = "addresses, numbers and other identifiers are completed where a query ends in them, their digits never corrected"
+SPECIAL_IS_EXACT = (
+    "addresses, numbers and other identifiers are completed where a query ends in them; digits are never corrected"
+)
 STOP_IS_EXACT = "beside other words, stop words are neither completed nor corrected"
 PART_IS_EXACT = "letters and pairs of letters of a run without blanks are neither completed nor corrected"
 ENOUGH_FOUND = "the word itself finds enough"

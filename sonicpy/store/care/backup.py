@@ -7,8 +7,8 @@ A backup is written as `sonicpy.backup.new` and renamed, so that an earlier back
 It holds neither log nor graphs: it is a copy of a commit, and graphs can be built again from the words.
 """
 
-import fcntl
 import errno
+import fcntl
 import os
 import struct
 from collections.abc import Sequence

@@ -199,12 +199,14 @@ class WriteCache:
     def forget(self, bucket: int) -> None:
         """Drop the cache of a flushed bucket; its rows of words must have been written.
 
-        These rows stay in `terms` until a commit drops unused ones: no other bucket will have the number, and to drop
-        them here would take tens of milliseconds.
+        If the cache has many rows of words, they stay until a commit drops unused ones: no other bucket will have the
+        number, and to drop them here would take tens of milliseconds.
         """
         self.pending_buckets.discard(bucket)
         self._buckets.pop(bucket, None)
         self.rules.pop(bucket, None)
+        if len(self.terms) <= TERMS_FEW:
+            self.terms.clear()
 
     def shrink(self) -> None:
         """Shrink the cache; everything must have been written."""
