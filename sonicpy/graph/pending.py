@@ -31,6 +31,7 @@ class PendingWords:
         words: the words taken from the source so far, for walks.
         aliases: the aliases of the parts of these words, as in a graph, and also of parts that begin a word.
         taken: the number of words of the source that were taken.
+        identity: an object in place of this one for caches, which would keep the words of buckets that are gone.
     """
 
     def __init__(self, source: list[bytes]) -> None:
@@ -38,6 +39,7 @@ class PendingWords:
         self.words = SortedWords([])
         self.aliases = SortedWords([])
         self.taken = 0
+        self.identity = object()
         self._joined: list[tuple[int, list[bytes]]] = []  # the place of each word that has aliases, and these
         self._text = b""
         self._in_text = 0
@@ -68,6 +70,11 @@ class PendingWords:
 
     def __len__(self) -> int:
         return len(self.words)
+
+    @property
+    def size(self) -> int:
+        """The number of words and aliases, which take about 60 bytes each."""
+        return len(self.words) + len(self.aliases)
 
     def refresh(self) -> None:
         """Take the words that were appended to the source. Other threads may append more meanwhile."""

@@ -262,12 +262,12 @@ cdef class BucketWords:
         return self._rules.nearest_words(word, [each for each, _ in self.held(sorted(among))])
 
     cdef tuple mark(self):
-        """Return the object with the known pending words and their number at this time, as a mark for later
+        """Return the identity of the known pending words and their number at this time, as a mark for later
         comparisons."""
         if not self._has_pending:
             return NOTHING_PENDING
         pending = self.pending_words()
-        return pending, pending.taken
+        return pending.identity, pending.taken
 
     cdef bint only_grew(self, graph, tuple before, tuple now) except -1:
         """Return whether look-ups made at the mark `before` are still right at `now`, because words only became pending
@@ -283,7 +283,7 @@ cdef class BucketWords:
             return []
         if now[0] is None or before[0] is not now[0]:
             return None
-        new = now[0].taken_since(before[1])
+        new = self.pending_words().taken_since(before[1])
         return None if new is None else list(new)
 
     # -- joined words --------------------------------------------------------------------------------------------------

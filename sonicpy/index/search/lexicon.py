@@ -34,15 +34,16 @@ if TYPE_CHECKING:
     from sonicpy.store.views.open_cache import ReadableView
 
 PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
-"""The most buckets whose pending words are cached for walks, and the most words in all of them: about 20 MB."""
+"""The most buckets whose pending words are cached for walks, and the most words and aliases in all of them: about 30
+MB."""
 FEW_WORDS_MAX, LISTED_WORDS_MAX, LISTED_ROWS_MAX = 640_000, 50_000, 20_000
 """The most words in a cache of short lists, about 80 bytes each; of long ones; of lists with rows, 200 bytes each."""
 HOLDING_EXAMINED = 4_000
 """The most words of a graph, or of the pending words, whose frequencies are compared to find the likeliest with some
 letters.
 """
-Mark = tuple[PendingWords | None, int]
-"""The pending words of a bucket and their number at a moment; None: there were none."""
+Mark = tuple[object, int]
+"""The identity of the pending words of a bucket and their number at a moment; None: there were none."""
 
 
 def _unknown(words: Iterable[str]) -> tuple[str, ...]:
@@ -111,14 +112,21 @@ class Lexicons:
             return cached[1]
         source = view.pending_words(state)
         words = cached[1] if cached is not None and cached[1].source is source else PendingWords(source)
-        before = 0 if cached is None else len(cached[1].words)
+        before = 0 if cached is None else cached[1].size
         words.refresh()
-        self._pending_words += len(words.words) - before
+        self._pending_words += words.size - before
         if len(self._pending) >= PENDING_CACHED or self._pending_words > PENDING_WORDS_CACHED:
             self._pending.clear()
-            self._pending_words = len(words.words)
+            self._pending_words = words.size
         self._pending[state.bucket] = (moment, words)
         return words
+
+    def forget(self, bucket: int) -> None:
+        """Drop the pending words of a flushed bucket, and its words in place of a graph. Other caches are small."""
+        cached = self._pending.pop(bucket, None)
+        if cached is not None:
+            self._pending_words -= cached[1].size
+        self._stand_ins.pop(bucket, None)
 
     def stand_in(self, reader: CachedReader) -> SortedWords:
         """Return the words of a bucket from the store, in place of a graph that cannot be read; some may be gone."""
