@@ -5,6 +5,7 @@ import json
 import random
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from sonicpy.config import Config
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.recorder import Recorder
 from sonicpy.search import asked, facets_asked
+from sonicpy.server.connections.dispatch import query
 from tests.index.test_filters import TAGS, put, some_thing
 from tests.index.test_spread import Part
 from tests.reference import filters as twin
@@ -190,6 +192,23 @@ def test_options_of_scores_go_together(tmp_path: Path) -> None:
                         check_meant_groups(one, spread, shared)
         with pytest.raises(InvalidArgument, match="it has 32 numbers"):
             asyncio.run(spread.execute(Query(*asked("QUERY", *SCOPE, "alpha", {"vector": [1.0] * 32, "how": True}))))
+
+
+@pytest.mark.parametrize("text", ["alpha", "alph", "zzzz", "", "-- --"])
+@pytest.mark.parametrize(
+    "options", [{}, {"boost": "price"}, {"group": "price"}, {"sort": "time"}, {"sort": "time", "group": "size:"}]
+)
+def test_parts_send_as_many_items_as_one_index(text: str, options: dict[str, Any], both: Both) -> None:
+    one, spread, _ = both
+    for total, whole, how, scores in product((False, True), repeat=4):
+        asked_for = asked("QUERY", *SCOPE, text, {**options, "total": total, "how": how, "limit": 200})
+        command = Query(*asked_for)._replace(whole=whole, scores=scores)
+        found, expected = (
+            [item for item in reply.decode().splitlines()[1].split(" ")[3:] if item]
+            for reply in (asyncio.run(spread.execute(command)), query(one, command))
+        )
+        assert len(found) == len(expected), command
+        assert found[: total + (total and whole) + how] == expected[: total + (total and whole) + how], command
 
 
 @pytest.mark.parametrize("filter", ["red", "price > 0 AND NOT red", "absent", "NOT absent"])
