@@ -136,6 +136,56 @@ def test_groups_of_parts_say_how_they_answer(both: Both) -> None:
             grouped(spread, "alpha", **{"group": "time", **options})
 
 
+def apart_objects(chance: random.Random | None) -> list[tuple[str, list[str], int]]:
+    """Return (name, tags, price) of objects of two parts: the best objects of most groups are in the second part. None:
+    each object has one group, and all groups of the first part come before the others.
+    """
+    names: tuple[list[str], list[str]] = ([], [])
+    for number in range(1000):
+        names[part_of(f"o{number}", 2)].append(f"o{number}")
+    if chance is None:
+        first = [(name, [f"g:{number}"], 1001 + number) for number, name in enumerate(names[0][:100])]
+        more = [(name, [f"g:{number}"], 2001 + number) for number, name in enumerate(names[0][100:200], 100)]
+        return [*first, *more, *((name, [f"g:{number}"], 1 + number) for number, name in enumerate(names[1][:100]))]
+    prices = iter(chance.sample(range(2_000), 200))
+    made = []
+    for part, skew in enumerate((chance.choice((0, 5_000)), 0)):
+        for name in names[part][:100]:
+            tags = [f"g:{number}" for number in chance.sample(range(chance.choice((5, 60, 150))), chance.randint(0, 2))]
+            made.append((name, tags, 2 * next(prices) + skew + part))
+    return made
+
+
+@pytest.mark.parametrize("seed", [None, *range(6)])
+def test_pages_of_groups_leave_no_group_out(seed: int | None, tmp_path: Path) -> None:
+    things = apart_objects(None if seed is None else random.Random(seed))
+    with ExitStack() as opened:
+        one, *parts = (opened.enter_context(Part(tmp_path / f"{number}")) for number in range(3))
+        with ExitStack() as batches:
+            for index in (one, *parts):
+                batches.enter_context(index.batch())
+            for name, tags, price in things:
+                values = {"price": price, "group": int(tags[0][2:]) if tags else -1}
+                for index in (one, parts[part_of(name, 2)]):
+                    index.push(*SCOPE, name, "alpha", tags=tags, values=values)
+        places, recorder = Places(Layout(2, 1, ("n1",), spread=(("c", 2),))), Recorder(Config())
+        spread = Spread(PartsDesk(parts, places, recorder), places, recorder)  # type: ignore[arg-type]
+        for group, sort, limit in product(("g:", "group"), ("price", "-price"), (1, 10, 37)):
+            options: dict[str, Any] = {"group": group, "sort": sort}
+            expected = one.query(*SCOPE, "alpha", limit=1000, **options)
+            rows = list(zip(expected.objects, expected.groups or (), strict=True))
+            if limit > 1:
+                found, page = [], grouped(spread, "alpha", limit=limit, **options)[0]
+                while page:
+                    found += page
+                    page = grouped(spread, "alpha", limit=limit, after=expected[len(found) - 1], **options)[0]
+                assert found == rows, (group, sort, limit)
+            for place in range(0, len(rows), 9):
+                after = {"after": expected[place], "offset": 3}
+                page = grouped(spread, "", limit=limit, **options, **after)[0]
+                assert page == rows[place + 4 : place + 4 + limit], (group, sort, limit, place)
+
+
 def check_meant_groups(one: Part, spread: Spread, options: dict[str, Any]) -> None:
     text = "alpha brav "
     hits = one.query(*SCOPE, text, total=True, limit=1000, how=True, **options)
