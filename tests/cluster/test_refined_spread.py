@@ -28,7 +28,7 @@ from tests.index.test_spread import Part
 from tests.reference import filters as twin
 from tests.reference.filters import Thing
 from tests.reference.groups import Row
-from tests.support.surfaces import PartsDesk
+from tests.support.surfaces import ORDERED, PartsDesk
 
 SCOPE = ("c", "b")
 PARTS = 3
@@ -259,6 +259,43 @@ def test_parts_send_as_many_items_as_one_index(text: str, options: dict[str, Any
         )
         assert len(found) == len(expected), command
         assert found[: total + (total and whole) + how] == expected[: total + (total and whole) + how], command
+
+
+SIGNED = [
+    "java -island",
+    "title:java -island",
+    "java -title:island",
+    "title:java -island -body:tools",
+    "java OR title:tools -boat",
+    "(java OR tools) -is* boat",
+    '"java tools" -boat',
+    "-island",
+    "java tolos -boat bo",
+    "+java -tools",
+]
+
+
+@pytest.mark.parametrize("fields", [None, "title", "title,body", "title^3", "title^3,body^0", "body"])
+def test_refused_words_and_fields_go_together(fields: str | None, tmp_path: Path) -> None:
+    chance = random.Random(fields)
+    words = ["Java", "island", "islands", "tools", "boat", "boats"]
+    with ExitStack() as opened:
+        one, *parts = (opened.enter_context(Part(tmp_path / f"{number}", ORDERED)) for number in range(PARTS + 1))
+        for number in range(60):
+            texts = {name: " ".join(chance.sample(words, chance.randint(0, 3))) for name in ("title", "body")}
+            texts = {name: text for name, text in texts.items() if text}
+            for index in (one, parts[part_of(f"o{number}", PARTS)]):
+                index.upsert(*SCOPE, f"o{number}", texts or "java", "eng")
+        places, recorder = Places(Layout(PARTS, 1, ("n1",), spread=(("c", PARTS),))), Recorder(ORDERED)
+        spread = Spread(PartsDesk(parts, places, recorder), places, recorder)  # type: ignore[arg-type]
+        for text, more in product(SIGNED, ({}, {"boost": "price"}, {"group": "price"}, {"phrase": "java tools"})):
+            options = {"syntax": "web", "how": True, "limit": 100, "fields": fields, "lang": "eng", **more}
+            command = Query(*asked("QUERY", *SCOPE, text, options))._replace(scores=True, total=True, whole=True)
+            found, expected = (
+                reply.decode().splitlines()[1].split(" ")[3:]
+                for reply in (asyncio.run(spread.execute(command)), query(one, command))
+            )
+            assert (found[:3], sorted(found[3:])) == (expected[:3], sorted(expected[3:])), command
 
 
 @pytest.mark.parametrize("filter", ["red", "price > 0 AND NOT red", "absent", "NOT absent"])
