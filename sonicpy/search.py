@@ -124,6 +124,11 @@ class Search(NamedTuple):
         return bool(self.text.strip()) or self.phrase is not None
 
     @property
+    def counts_whole(self) -> bool:
+        """Whether the number of objects that hold whole words is a part of the answer."""
+        return self.total and self.whole
+
+    @property
     def is_by_score(self) -> bool:
         """Whether the objects of the answer are ordered by their scores."""
         return self.has_words and (self.sort is None or sorts_by_score(self.sort))

@@ -21,10 +21,10 @@ class Hit(str):
 
     Attributes:
         object: its name, as a plain str.
-        score: the quality of the match, at most the score of the hit before; None: unknown, or the ranking has no
-            scores. With "bm25" the whole number is the kind of the match (3: the object holds every word of the query
-            or one of its forms, stop words aside; 2: some of them; 1: completions; 0: corrections), and the fraction is
-            the share of the best possible score.
+        score: the quality of the match, at most the score of the hit before, except once in a query with a vector:
+            behind the first `depth` objects. None: unknown, or the ranking has no scores. With "bm25" the whole number
+            is the kind of the match (3: the object holds every word of the query or one of its forms, stop words aside;
+            2: some of them; 1: completions; 0: corrections), and the fraction is the share of the best possible score.
         how: the words by which it answers; None: the query did not ask for them.
         bucket: its bucket, if several were searched; else None.
         group: the value or the tag of its group; None: it is a group of its own, or there are no groups.

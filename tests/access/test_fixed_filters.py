@@ -4,10 +4,12 @@ HTTP.
 
 import random
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
 
+import sonicpy
 from sonicpy.access.grant import NotPermitted, asked_scopes
 from sonicpy.access.key import hash_of, make_key, new_secret
 from sonicpy.access.key_store import KeyStore
@@ -20,6 +22,7 @@ from sonicpy.filters.fixed import coarse, with_fixed
 from sonicpy.server.connections.fixed_filters import coarse_reply
 from tests.access.test_guarded_server import http_port, started
 from tests.access.test_keys import SECRET, token
+from tests.client.ways import WAYS
 from tests.processes import Server, free_port
 from tests.server.peer import Peer
 
@@ -259,6 +262,62 @@ def test_scores_keep_their_order_and_two_decimals() -> None:
     reply = hits_reply(found, None, scores=True, groups=[5, None])
     plain = coarse_reply(grouped._replace(how=False, total=False), reply)
     assert plain.decode().split("\r\n")[1].split(" ")[3:] == ["a:1:3.250000:5", "b:-:-"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_clients_of_a_key_get_empty_answers(server: Server, holders: dict[str, Any], way: str) -> None:
+    for holder, (secret, passes) in holders.items():
+        with WAYS[way](f"sonic://{server.host}:{server.port}", password=secret) as client:
+            for options in ({}, {"total": True}, {"how": True}, {"total": True, "how": True}, {"group": "size:"}):
+                found = client.query("c", "b", "zzzzzzzzzz", **options)
+                assert (found.objects, found.total) == ([], 0 if "total" in options else None), (holder, options)
+            assert client.query("c", "b", "river", offset=200).objects == []
+            assert {*client.query("c", "b", "river", limit=100)} == {t.name for t in sees(passes) if "river" in t.words}
+
+
+SWITCHES = ("total", "whole", "how", "scores")
+
+
+@pytest.mark.parametrize("holder", [*FILTERS, "token"])
+def test_answers_are_those_of_an_index_inside(server: Server, holders: dict[str, Any], holder: str) -> None:
+    secret, passes = holders[holder]
+    with (
+        sonicpy.open(":memory:") as inside, started(server, "search", secret) as peer,
+        Asking(http_port(server), secret) as asking,
+    ):  # fmt: skip
+        for thing in sees(passes):
+            values = {"price": thing.price}
+            inside.push("c", "b", thing.name, " ".join(sorted(thing.words)), tags=sorted(thing.tags), values=values)
+        for text, more in product(("river", "bridg", "zzzzzzzz"), ({}, {"sort": "price"}, {"group": "price"})):
+            hits = inside.query("c", "b", text, limit=100, total=True, how=True, **more)
+            written = "".join(f" {name.upper()}({value})" for name, value in more.items())
+            for given in product((False, True), repeat=len(SWITCHES)):
+                asked = dict(zip(SWITCHES, given, strict=True))
+                switches = "".join(f" {name.upper()}(1)" for name, is_on in asked.items() if is_on)
+                line = f'QUERY c b "{text}" LIMIT(100){written}{switches}'
+                items = [item for item in items_of(peer, line) if item]
+                if asked["total"]:
+                    assert int(items.pop(0)) == hits.total, line
+                    if asked["whole"]:
+                        assert int(items.pop(0)) == (hits.total if hits.whole is None else hits.whole), line
+                if asked["how"]:
+                    assert items.pop(0) == "-", line
+                rows = [item.split(":") for item in items]
+                if "group" not in more:  # scores decide which object is the best of a group
+                    assert sorted(row[0] for row in rows) == sorted(hits), line
+                parts = 1 + asked["how"] + asked["scores"] * (1 + ("group" in more))
+                assert [len(row) for row in rows] == [parts] * len(hits), line
+                if asked["scores"]:
+                    assert all(row[1] == "-" or row[1].endswith("0000") for row in rows), line
+            for total, how in product((False, True), repeat=2):
+                found = asking.get(
+                    "/v1/query", collection="c", bucket="b", text=text, limit=100, total=total, how=how, **more
+                ).body  # fmt: skip
+                assert len(found["hits"]) == len(hits)
+                assert found["total"] == (hits.total if total else None)
+                assert (found["whole"] or 0) == (hits.whole or 0 if total else 0)  # without the bucket, it is 0
+                assert found.get("corrected") is None
+                assert all(hit["score"] in (None, round(hit["score"] or 0, 2)) for hit in found["hits"])
 
 
 def test_every_bucket_of_a_list_is_asked_for() -> None:

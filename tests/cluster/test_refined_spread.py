@@ -5,6 +5,7 @@ import json
 import random
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,13 @@ from sonicpy.config import Config
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.recorder import Recorder
 from sonicpy.search import asked, facets_asked
+from sonicpy.server.connections.dispatch import query
 from tests.index.test_filters import TAGS, put, some_thing
 from tests.index.test_spread import Part
 from tests.reference import filters as twin
 from tests.reference.filters import Thing
 from tests.reference.groups import Row
-from tests.support.surfaces import PartsDesk
+from tests.support.surfaces import ORDERED, PartsDesk
 
 SCOPE = ("c", "b")
 PARTS = 3
@@ -134,6 +136,56 @@ def test_groups_of_parts_say_how_they_answer(both: Both) -> None:
             grouped(spread, "alpha", **{"group": "time", **options})
 
 
+def apart_objects(chance: random.Random | None) -> list[tuple[str, list[str], int]]:
+    """Return (name, tags, price) of objects of two parts: the best objects of most groups are in the second part. None:
+    each object has one group, and all groups of the first part come before the others.
+    """
+    names: tuple[list[str], list[str]] = ([], [])
+    for number in range(1000):
+        names[part_of(f"o{number}", 2)].append(f"o{number}")
+    if chance is None:
+        first = [(name, [f"g:{number}"], 1001 + number) for number, name in enumerate(names[0][:100])]
+        more = [(name, [f"g:{number}"], 2001 + number) for number, name in enumerate(names[0][100:200], 100)]
+        return [*first, *more, *((name, [f"g:{number}"], 1 + number) for number, name in enumerate(names[1][:100]))]
+    prices = iter(chance.sample(range(2_000), 200))
+    made = []
+    for part, skew in enumerate((chance.choice((0, 5_000)), 0)):
+        for name in names[part][:100]:
+            tags = [f"g:{number}" for number in chance.sample(range(chance.choice((5, 60, 150))), chance.randint(0, 2))]
+            made.append((name, tags, 2 * next(prices) + skew + part))
+    return made
+
+
+@pytest.mark.parametrize("seed", [None, *range(6)])
+def test_pages_of_groups_leave_no_group_out(seed: int | None, tmp_path: Path) -> None:
+    things = apart_objects(None if seed is None else random.Random(seed))
+    with ExitStack() as opened:
+        one, *parts = (opened.enter_context(Part(tmp_path / f"{number}")) for number in range(3))
+        with ExitStack() as batches:
+            for index in (one, *parts):
+                batches.enter_context(index.batch())
+            for name, tags, price in things:
+                values = {"price": price, "group": int(tags[0][2:]) if tags else -1}
+                for index in (one, parts[part_of(name, 2)]):
+                    index.push(*SCOPE, name, "alpha", tags=tags, values=values)
+        places, recorder = Places(Layout(2, 1, ("n1",), spread=(("c", 2),))), Recorder(Config())
+        spread = Spread(PartsDesk(parts, places, recorder), places, recorder)  # type: ignore[arg-type]
+        for group, sort, limit in product(("g:", "group"), ("price", "-price"), (1, 10, 37)):
+            options: dict[str, Any] = {"group": group, "sort": sort}
+            expected = one.query(*SCOPE, "alpha", limit=1000, **options)
+            rows = list(zip(expected.objects, expected.groups or (), strict=True))
+            if limit > 1:
+                found, page = [], grouped(spread, "alpha", limit=limit, **options)[0]
+                while page:
+                    found += page
+                    page = grouped(spread, "alpha", limit=limit, after=expected[len(found) - 1], **options)[0]
+                assert found == rows, (group, sort, limit)
+            for place in range(0, len(rows), 9):
+                after = {"after": expected[place], "offset": 3}
+                page = grouped(spread, "", limit=limit, **options, **after)[0]
+                assert page == rows[place + 4 : place + 4 + limit], (group, sort, limit, place)
+
+
 def check_meant_groups(one: Part, spread: Spread, options: dict[str, Any]) -> None:
     text = "alpha brav "
     hits = one.query(*SCOPE, text, total=True, limit=1000, how=True, **options)
@@ -190,6 +242,60 @@ def test_options_of_scores_go_together(tmp_path: Path) -> None:
                         check_meant_groups(one, spread, shared)
         with pytest.raises(InvalidArgument, match="it has 32 numbers"):
             asyncio.run(spread.execute(Query(*asked("QUERY", *SCOPE, "alpha", {"vector": [1.0] * 32, "how": True}))))
+
+
+@pytest.mark.parametrize("text", ["alpha", "alph", "zzzz", "", "-- --"])
+@pytest.mark.parametrize(
+    "options", [{}, {"boost": "price"}, {"group": "price"}, {"sort": "time"}, {"sort": "time", "group": "size:"}]
+)
+def test_parts_send_as_many_items_as_one_index(text: str, options: dict[str, Any], both: Both) -> None:
+    one, spread, _ = both
+    for total, whole, how, scores in product((False, True), repeat=4):
+        asked_for = asked("QUERY", *SCOPE, text, {**options, "total": total, "how": how, "limit": 200})
+        command = Query(*asked_for)._replace(whole=whole, scores=scores)
+        found, expected = (
+            [item for item in reply.decode().splitlines()[1].split(" ")[3:] if item]
+            for reply in (asyncio.run(spread.execute(command)), query(one, command))
+        )
+        assert len(found) == len(expected), command
+        assert found[: total + (total and whole) + how] == expected[: total + (total and whole) + how], command
+
+
+SIGNED = [
+    "java -island",
+    "title:java -island",
+    "java -title:island",
+    "title:java -island -body:tools",
+    "java OR title:tools -boat",
+    "(java OR tools) -is* boat",
+    '"java tools" -boat',
+    "-island",
+    "java tolos -boat bo",
+    "+java -tools",
+]
+
+
+@pytest.mark.parametrize("fields", [None, "title", "title,body", "title^3", "title^3,body^0", "body"])
+def test_refused_words_and_fields_go_together(fields: str | None, tmp_path: Path) -> None:
+    chance = random.Random(fields)
+    words = ["Java", "island", "islands", "tools", "boat", "boats"]
+    with ExitStack() as opened:
+        one, *parts = (opened.enter_context(Part(tmp_path / f"{number}", ORDERED)) for number in range(PARTS + 1))
+        for number in range(60):
+            texts = {name: " ".join(chance.sample(words, chance.randint(0, 3))) for name in ("title", "body")}
+            texts = {name: text for name, text in texts.items() if text}
+            for index in (one, parts[part_of(f"o{number}", PARTS)]):
+                index.upsert(*SCOPE, f"o{number}", texts or "java", "eng")
+        places, recorder = Places(Layout(PARTS, 1, ("n1",), spread=(("c", PARTS),))), Recorder(ORDERED)
+        spread = Spread(PartsDesk(parts, places, recorder), places, recorder)  # type: ignore[arg-type]
+        for text, more in product(SIGNED, ({}, {"boost": "price"}, {"group": "price"}, {"phrase": "java tools"})):
+            options = {"syntax": "web", "how": True, "limit": 100, "fields": fields, "lang": "eng", **more}
+            command = Query(*asked("QUERY", *SCOPE, text, options))._replace(scores=True, total=True, whole=True)
+            found, expected = (
+                reply.decode().splitlines()[1].split(" ")[3:]
+                for reply in (asyncio.run(spread.execute(command)), query(one, command))
+            )
+            assert (found[:3], sorted(found[3:])) == (expected[:3], sorted(expected[3:])), command
 
 
 @pytest.mark.parametrize("filter", ["red", "price > 0 AND NOT red", "absent", "NOT absent"])

@@ -14,7 +14,7 @@ from sonicpy.index.search.meaning import MeantRows, merge_meant
 from sonicpy.index.search.parts import Page
 from sonicpy.index.search.plan import to_plain
 from sonicpy.index.search.refine import check_spread
-from sonicpy.index.search.spread_groups import GroupRows, merge_groups
+from sonicpy.index.search.spread_groups import GroupPage, GroupRows, merge_groups
 from sonicpy.search import Search
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ async def grouped(spread: AsksParts, command: Query) -> bytes:
         planned = await spread.planned(command)
         if planned is None:
             none = 0 if command.total else None
-            return replies.hits([], none, scores=command.scores, whole=0 if command.whole else None,
+            return replies.hits([], none, scores=command.scores, whole=0 if command.counts_whole else None,
                                 hows=[] if command.how else None)  # fmt: skip
     if planned is not None and command.is_by_score and command.vector is not None:
         return await grouped_by_meaning(spread, command, planned)
@@ -62,11 +62,7 @@ async def grouped(spread: AsksParts, command: Query) -> bytes:
     if after is not None:
         behind = [*await spread.behind(command, after), last]
     plan = None if planned is None else planned.plan
-    answers = await spread.ask(
-        *command.scope, "spread_grouped", list(Search(*command)), None if plan is None else to_plain(plan), behind,
-        await spread.highest(command),
-    )  # fmt: skip
-    page = merge_groups([GroupRows(*json.loads(answer)) for answer in answers], command, behind)
+    page = await _page_of_groups(spread, command, None if plan is None else to_plain(plan), behind)
     names, scores = [row[0] for row in page.rows], [None] * len(page.rows)
     hows, corrected = None, None
     if plan is not None and planned is not None and command.is_by_score:
@@ -81,8 +77,27 @@ async def grouped(spread: AsksParts, command: Query) -> bytes:
         hows = [()] * len(names)
     return replies.hits(
         zip(names, scores, strict=True), page.total, scores=command.scores,
-        whole=page.whole if command.whole else None, hows=hows, corrected=corrected, groups=page.keys,
+        whole=page.whole if command.counts_whole else None, hows=hows, corrected=corrected, groups=page.keys,
     )  # fmt: skip
+
+
+async def _page_of_groups(
+    spread: AsksParts, command: Query, plan: Sequence[Any] | None, behind: Sequence[Any] | None
+) -> GroupPage:
+    """Return a page of the best objects of groups, of as many groups of each part as it takes to be sure of the page.
+
+    Args:
+        plan: as `to_plain` returns it; None: the text is empty.
+        behind: as in `group_rows`.
+    """
+    asked, highest = command.offset + command.limit, await spread.highest(command)
+    while True:
+        search = list(Search(*command)._replace(offset=0, limit=asked))
+        answers = await spread.ask(*command.scope, "spread_grouped", search, plan, behind, highest)
+        page = merge_groups([GroupRows(*json.loads(answer)) for answer in answers], command, behind, asked)
+        if page.is_sure:  # at last when each part returns all of its groups
+            return page
+        asked *= 2
 
 
 class BestOfGroup(NamedTuple):
@@ -121,7 +136,7 @@ async def grouped_by_meaning(spread: AsksParts, command: Query, planned: Planned
     hows = list(map(planned.how().of, (each.words for each in best))) if command.how else None
     return replies.hits(
         [(each.name, each.score) for each in best], page.total, scores=command.scores,
-        whole=page.whole if command.whole else None, hows=hows, corrected=planned.corrected,
+        whole=page.whole if command.counts_whole else None, hows=hows, corrected=planned.corrected,
         groups=[each.key for each in best],
     )  # fmt: skip
 

@@ -80,5 +80,5 @@ def _event(command: Query, names: Sequence[str], total: int) -> bytes:
     """Return the reply with a page of an order that is not by score: no words by which objects answer are known."""
     return replies.hits(
         [(name, None) for name in names], total if command.total else None, scores=command.scores,
-        whole=total if command.whole else None, hows=[()] * len(names) if command.how else None,
+        whole=total if command.counts_whole else None, hows=[()] * len(names) if command.how else None,
     )  # fmt: skip

@@ -211,7 +211,7 @@ class Spread:
         )  # fmt: skip
         if planned is None or plan is None:
             return replies.hits(
-                [], 0 if total else None, scores=command.scores, whole=0 if command.whole else None,
+                [], 0 if total else None, scores=command.scores, whole=0 if command.counts_whole else None,
                 hows=[] if command.how else None,
             )  # fmt: skip
         if command.how + (command.boost is not None) + (command.vector is not None) > 1:
@@ -276,8 +276,8 @@ class Spread:
     async def _whole(self, command: Query, plan: Plan, total: int | None) -> int | None:
         """Return the number of objects that answer by whole words; None: it was not asked for."""
         whole = only_whole(plan)
-        if not command.whole or total is None or whole is None:
-            return total if command.whole else None
+        if not command.counts_whole or whole is None:
+            return total if command.counts_whole else None
         fields = (command.collection, command.bucket, to_plain(whole), 0, True)
         return sum(int(count) for _, count in await self._find(command, *fields))
 

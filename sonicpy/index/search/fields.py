@@ -11,6 +11,7 @@ from itertools import chain, islice
 from sonicpy._native.plan import ADDS, BRINGS, FORBIDDEN, Clause, Plan, Slot
 from sonicpy._native.terms import Terms
 from sonicpy.index.search.demands import demands_of
+from sonicpy.index.search.plan import has_named, in_order
 from sonicpy.store.rows.named_words import is_named, is_whole, named_word, split_name, whole_word, whole_words
 from sonicpy.text_names import DEFAULT_WEIGHT
 
@@ -101,16 +102,13 @@ def _looked_up_inside(plan: Plan, inside: dict[int, str]) -> Plan:
     Args:
         inside: number of a term -> the name of the text in which it is searched.
     """
-    plain, named = [], []
-    for clause in plan.clauses:
-        own = inside.get(clause.term)
-        if any(is_named(word) for slot in clause.slots for word in slot.words):  # alternatives in one clause
-            named.append(clause)
-        elif own is not None:
-            named.append(inside_of(clause, [own.encode()]))
-        else:
-            plain.append(clause)
-    return _with_clauses(plan, [*plain, *named])
+    clauses = [
+        clause
+        if clause.term not in inside or has_named(clause)  # as alternatives in one clause have
+        else inside_of(clause, [inside[clause.term].encode()])
+        for clause in plan.clauses
+    ]
+    return _with_clauses(plan, clauses)
 
 
 def _added(plan: Plan, terms: Terms, name: bytes, times: float) -> Iterator[Clause]:
@@ -160,5 +158,6 @@ def _slot(slot: Slot, changed: Callable[[Sequence[bytes]], list[bytes]], times: 
 
 def _with_clauses(plan: Plan, clauses: list[Clause]) -> Plan:
     return Plan(
-        clauses, plan.average, plan.exponent, full_first=plan.full_first, left_out=plan.left_out, enough=plan.enough
-    )
+        in_order(clauses), plan.average, plan.exponent, full_first=plan.full_first, left_out=plan.left_out,
+        enough=plan.enough,
+    )  # fmt: skip

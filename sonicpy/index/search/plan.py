@@ -110,8 +110,7 @@ def of_plain(plain: Sequence[Any]) -> Plan:
     """Return the plan that `to_plain` made plain."""
     rows, average, exponent, full_first, _, *more = plain
     clauses = [*_clauses(rows, 0), *(clause for refused in more[:1] for clause in _clauses(refused, FORBIDDEN))]
-    clauses.sort(key=_has_named)  # in a plan, clauses of named texts are the last ones
-    plan = Plan(clauses, average, exponent, full_first=full_first, left_out=NOTHING_LEFT_OUT, enough=None)
+    plan = Plan(in_order(clauses), average, exponent, full_first=full_first, left_out=NOTHING_LEFT_OUT, enough=None)
     plan.phrases = tuple(
         (needed, tuple(tuple(word.encode() for word in some) for some in places))
         for phrases in more[1:]
@@ -120,7 +119,15 @@ def of_plain(plain: Sequence[Any]) -> Plan:
     return plan
 
 
-def _has_named(clause: Clause) -> bool:
+def in_order(clauses: list[Clause]) -> list[Clause]:
+    """Return clauses in the order of a plan: those of named texts come last, and refused words behind the others, with
+    or without a name. Parts of a spread bucket give words by their numbers in this order.
+    """
+    return sorted(clauses, key=lambda clause: (has_named(clause), bool(clause.role & FORBIDDEN)))
+
+
+def has_named(clause: Clause) -> bool:
+    """Return whether a clause has a term of a named text."""
     return any(is_named(word) for slot in clause.slots for word in slot.words)
 
 

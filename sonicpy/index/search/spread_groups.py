@@ -2,7 +2,11 @@
 each group is kept.
 
 The best object of a group is the best one in its part, too, and fewer groups come before it there than in all parts: so
-it suffices that each part returns as many groups as are wanted.
+for a first page, it suffices that each part returns as many groups as are wanted.
+
+Behind a place, it may not: a group counts there whose best object in the part is behind the place, although one before
+it is in another part. So `merge_groups` says whether the page is sure: up to the last group of each part that may have
+more, all groups are known. The parts are asked for more groups until it is.
 """
 
 from collections.abc import Iterable, Sequence
@@ -108,6 +112,7 @@ class GroupPage(NamedTuple):
         hows: as in GroupRows.
         total, whole: the number of groups, and of those with an object that answers by whole words; None: not asked
         for.
+        is_sure: whether nothing that the parts did not return belongs on the page.
     """
 
     rows: list[Any]
@@ -115,13 +120,17 @@ class GroupPage(NamedTuple):
     hows: list[list[int]] | None
     total: int | None
     whole: int | None
+    is_sure: bool = True
 
 
-def merge_groups(parts: Sequence[GroupRows], search: Search, behind: Sequence[Any] | None) -> GroupPage:
+def merge_groups(
+    parts: Sequence[GroupRows], search: Search, behind: Sequence[Any] | None, asked: int | None = None
+) -> GroupPage:
     """Return a page of the best objects of the groups of all parts.
 
     Args:
         behind: as in `group_rows`.
+        asked: the number of groups that each part was asked for; None: those up to the end of the page.
     """
     rank = _by_score if search.is_by_score else _by_order
     found = [
@@ -131,21 +140,33 @@ def merge_groups(parts: Sequence[GroupRows], search: Search, behind: Sequence[An
     ]
     found.sort(key=lambda one: rank(one[0]))
     first, last = (None, None) if behind is None else (_by_order((behind[2], behind[0], behind[1])), behind[3])
+
+    def is_behind(row: Sequence[Any], key: GroupKey | None) -> bool:
+        return first is None or rank(row) > first or (rank(row) == first and is_later(key, last))
+
     seen: set[GroupKey] = set()
     best = []
     for row, key, how in found:
         if key is None or key not in seen:
-            if first is None or rank(row) > first or (rank(row) == first and is_later(key, last)):
+            if is_behind(row, key):
                 best.append((row, key, how))
             if key is not None:
                 seen.add(key)
-    page = best[search.offset : search.offset + search.limit]
+    end = search.offset + search.limit
+    page = best[search.offset : end]
+    enough = end if asked is None else asked
+    ends = [  # of the parts that may have more groups
+        rank(part.rows[-1])
+        for part in parts
+        if len(part.rows) >= max(enough, 1) and sum(map(is_behind, part.rows, part.keys)) >= enough
+    ]
+    is_sure = not ends or sum(rank(row) <= min(ends) for row, _, _ in best[:end]) == end
     hows = [how for _, _, how in page] if search.how else None
     counts = [
         _number(each) if search.total else None for each in zip(*((one[3], one[4]) for one in parts), strict=True)
     ]
     total, whole = counts or ((0, 0) if search.total else (None, None))
-    return GroupPage([row for row, _, _ in page], [key for _, key, _ in page], hows, total, whole)
+    return GroupPage([row for row, _, _ in page], [key for _, key, _ in page], hows, total, whole, is_sure)
 
 
 def _number(counted: Iterable[PlainCounted | None]) -> int:

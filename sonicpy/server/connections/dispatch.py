@@ -157,7 +157,7 @@ def synonyms(index: "Index", command: Synonyms) -> bytes:
 def query(index: "Index", command: Query) -> bytes:
     if command.scores or command.total or command.how:
         hits = index.find_hits(command)
-        whole = (hits.total if hits.whole is None else hits.whole) if command.whole else None
+        whole = (hits.total if hits.whole is None else hits.whole) if command.counts_whole else None
         hows = hits.hows if command.how else None
         pairs = hits.pairs()
         if hits.buckets is not None:

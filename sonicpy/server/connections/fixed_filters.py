@@ -38,8 +38,8 @@ def coarse_reply(command: Command, reply: bytes) -> bytes:
     lines = reply.decode().split("\r\n")
     if len(lines) < 2 or not lines[1].startswith(EVENT):
         return reply
-    items = lines[1].split(" ")[3:]
-    counts = command.total + command.whole
+    items = [item for item in lines[1].split(" ")[3:] if item]  # an answer without items ends in a blank
+    counts = command.total + command.counts_whole
     head, found = items[:counts], items[counts:]
     if command.how:
         head, found = [*head, pack_text(None)], found[1:]
