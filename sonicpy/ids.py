@@ -142,16 +142,21 @@ def _whole(value: object) -> int | None:
     from numbers import Rational, Real  # noqa: PLC0415
 
     if isinstance(value, Decimal):
-        if not value.is_finite() or value != value.to_integral_value():
-            return None
-        # int() would write out the zeros of Decimal("1e999999").
-        return int(value) if not value or value.adjusted() < NAME_MAX_BYTES else None
+        return whole_in_decimal(value)
     if isinstance(value, Rational):
         return int(value.numerator) if value.denominator == 1 else None
     if isinstance(value, Real):
         number = float(value)
         return int(number) if number == value and number.is_integer() and abs(number) <= EXACT_MAX else None
     return None
+
+
+def whole_in_decimal(value: "Decimal") -> int | None:
+    """Return a Decimal as a whole number; None: it is not one, or it has more digits than the name of an object."""
+    if not value.is_finite() or value != value.to_integral_value():
+        return None
+    # int() would write out the zeros of Decimal("1e999999"), without an end for more of them.
+    return int(value) if not value or value.adjusted() < NAME_MAX_BYTES else None
 
 
 def shown(value: object) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, SupportsIndex
 
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import index_of, shown
+from sonicpy.ids import index_of, shown, whole_in_decimal
 
 VALUES_MAX: Final = 16
 """The most names of values in a bucket."""
@@ -159,7 +159,10 @@ def _value(value: Any) -> GivenValue | None:
     from decimal import Decimal  # noqa: PLC0415  loaded when it is needed
     from numbers import Rational  # noqa: PLC0415
 
-    if isinstance(value, Rational | Decimal | float) and value == (whole := int(value)):  # type: ignore[arg-type]
+    if isinstance(value, Decimal):
+        whole_number = whole_in_decimal(value)
+        return None if whole_number is None else GivenValue(whole_number)
+    if isinstance(value, Rational | float) and value == (whole := int(value)):  # type: ignore[arg-type]
         return GivenValue(whole)
     return None
 

@@ -33,6 +33,8 @@ from sonicpy.index.mirrored import Drift, MirrorReport
 DRIFTED = 1
 ROWS_REFUSED = 3
 SHOWN_MAX = 5
+UNMARKED = frozenset((b"", b"0", b"0.0", b"false", b"f", b"no", b"n", b"none", b"null"))
+"""The texts, in small letters, that do not mark a row as deleted."""
 TAGS, VALUE, VECTOR = "tags:", "value:", "vector:"
 """The prefixes of the names of columns that hold the stored form of tags, of a value, and of a vector."""
 TEXT = "text:"
@@ -276,17 +278,21 @@ def _of(row: Mapping[str, Any], column: str) -> Any:
 
 def plain_value(value: Any) -> Any:
     """Return the value of a watermark as JSON holds it: a number, never above the value, or a text, in the same order
-    as the values.
+    as the values; None for a missing one, which has no place in this order.
 
     Raises:
-        ConfigError: it is bytes.
+        ConfigError: it is bytes, or a number beyond all floats.
     """
-    if value is None or isinstance(value, int | float | str):
+    if is_missing(value):
+        return None
+    if isinstance(value, int | float | str):
         return value
     if isinstance(value, bytes | bytearray | memoryview):
         raise ConfigError("the watermark is of type bytes; allowed are numbers, texts, dates and times.")
     if not isinstance(value, Decimal) or not value.is_finite():
         return str(value)
+    if value and value.adjusted() >= sys.float_info.max_10_exp:  # int() would write out the zeros of 1e999999
+        raise ConfigError(f"the watermark is {shown(value)}; allowed are numbers below 1e308, texts, dates and times.")
     if value == value.to_integral_value():
         return int(value)
     number = float(value)
@@ -294,8 +300,23 @@ def plain_value(value: Any) -> Any:
 
 
 def is_marked(value: Any) -> bool:
-    """Return whether a value marks a deleted row: any value except 0, false, no, or nothing."""
-    return str(value).strip().lower() not in ("", "0", "0.0", "false", "f", "no", "n", "none", "null")
+    """Return whether a value marks a deleted row: any value except 0, false, no, or nothing, also as a text.
+
+    Bytes are a text, perhaps filled up with zeros as in a column BINARY(5), or else the bits of a number: in a column
+    BIT(1), b"\\0" is 0.
+    """
+    if is_missing(value):
+        return False
+    if isinstance(value, str):
+        return value.strip().lower().encode("utf-8", "replace") not in UNMARKED
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value).rstrip(b"\0").strip().lower() not in UNMARKED
+    try:
+        return bool(value != 0)
+    except ArithmeticError:  # a Decimal of the kind sNaN
+        return False
+    except (TypeError, ValueError):  # an array
+        return True
 
 
 class FileSource:

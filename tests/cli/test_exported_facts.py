@@ -85,11 +85,42 @@ def test_an_export_that_uses_something_unknown_is_refused(run: Run, lines: list[
     assert held() == {}
 
 
+DAMAGED: tuple[tuple[str, object], ...] = (
+    ("3", "x"), ("256", ""), ("3", 1), ("9" * 5_000, ""),
+    ("41", ""), ("42", ""), ("44", ""), ("45", ""), ("48", ""), ("56", ""),
+    ("2", "ff"), ("2", b"eng x".hex()), ("8", ""), ("8", "ff"), ("43", "ff"), ("43", b"[7]".hex()),
+    ("43", (b"[" * 100_000).hex()),
+)  # fmt: skip
+
+
 def test_damaged_facts_are_a_refused_row(run: Run) -> None:
-    rows = [{"collection": "c", "bucket": "b", "facts": facts} for facts in ({"3": "x"}, {"256": ""}, {"3": 1})]
-    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    rows = [{"collection": "c", "bucket": "b", "facts": {kind: fact}} for kind, fact in DAMAGED]
+    good = {"collection": "c", "bucket": "b", "object": "o1", "text": "the weather is good here"}
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*rows, good]))
     report = json.loads(run("import", "rows.jsonl", "--data", "d", "--json", status=3, said="its facts cannot be read"))
-    assert (report["indexed"], report["refused"]) == (0, 3)
+    assert (report["indexed"], report["refused"]) == (1, len(DAMAGED))
+    with Index("d") as index:
+        assert index.query("c", "b", "weather") == ["o1"]
+        assert index.verify() == []
+
+
+def test_synonyms_of_a_wrong_collection_are_a_refused_row(run: Run) -> None:
+    rows = [{"collection": name, "synonyms": ["a, b"]} for name in ("", "two words", "x" * 129, "é", 7.5, None, "c")]
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    said = "row 2 is refused: collection is 'two words'; allowed are 1 to 128 ASCII characters without white space"
+    report = json.loads(run("import", "rows.jsonl", "--data", "d", "--json", status=3, said=said))
+    assert report["refused"] == 5
+    with Index("d") as index:
+        assert [index.synonyms(name) for name in ("c", "7.5")] == [["a, b"]] * 2
+
+
+def test_an_export_of_synonyms_alone_is_imported(run: Run) -> None:
+    with Index("d") as index:
+        index.set_synonyms("c", ["a, b"])
+    run("export", "-o", "all.jsonl", "--data", "d")
+    run("import", "all.jsonl", "--data", "other")
+    with Index("other") as index:
+        assert index.synonyms("c") == ["a, b"]
 
 
 def test_columns_of_these_names_are_data(run: Run) -> None:

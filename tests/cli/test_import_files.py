@@ -6,19 +6,27 @@ import bz2
 import gzip
 import json
 import lzma
+import math
 import os
+import random
 import re
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import sonicpy
 from sonicpy import Index
-from sonicpy.cli.importing.json_array import elements
+from sonicpy.cli.importing import json_array, row_sources
+from sonicpy.cli.importing.json_array import BrokenArray, elements
 from sonicpy.cli.importing.progress import ProgressBar
+from sonicpy.cli.importing.row_sources import Source
 from sonicpy.cli.main import main
+from sonicpy.errors import SonicError
 from tests.cli.conftest import Run
 from tests.support.patience import WAIT_S
 
@@ -75,8 +83,12 @@ ARRAYS: list[tuple[str, list[object] | str]] = [
     ("[1", "it ends before ']'"),
     ("[1, ]", "Expecting value"),
     ("[1 2]", "found '2' instead of ']'"),
-    ("[1] 2", "'2' follows the array"),
-    ('["a', "Unterminated string"),
+    ("[1] 2", "'2' follows the array: line 1 column 5"),
+    ('["a', "Unterminated string starting at: line 1 column 2 (row 1)"),
+    ('[1,\n {"a": 2 "b": 3}]', "Expecting ',' delimiter: line 2 column 10 (row 2)"),
+    ('[1,\n{"a":\ntru}, 4, 5, 6, 7]', "Expecting value: line 3 column 1 (row 2)"),
+    (f"[1,\n {'9' * 5_000}, 2]", "a number has too many digits: line 2 column 2 (row 2)"),
+    (f"[1, {'[' * 100_000}", "its brackets are nested too deeply: line 1 column 5 (row 2)"),
 ]
 
 
@@ -87,8 +99,138 @@ def test_arrays(text: str, expected: list[object] | str, size: int) -> None:
     if isinstance(expected, list):
         assert list(elements(parts)) == expected
         return
-    with pytest.raises(ValueError, match=re.escape(expected)):
+    with pytest.raises(BrokenArray, match=re.escape(expected)):
         list(elements(parts))
+
+
+TRICKY = (
+    '[1, -2.5e+3, 0.1E-7, 1e5, -0, "", "\\\\", "\\"]", "\\u00e9\\ud83d\\ude00\\ud83d", true, false, null]',
+    '[NaN, -Infinity, Infinity, -1, 12, {"a": [1.5, {"b\\\\": "]}"}], "c" : -Infinity}, [], {}, [[]], 7]',
+    '\t[\r\n {"a" :\n1e10 }\n,\n"grün 😀 \\ud83d\\ude00"\n, 123456789012345678901234567890 , 2.0 ]\n ',
+    f"[{'1' * 5_000}.5, {'2' * 5_000}e-4990]",
+)
+SIGNS = '[]{},:"\\ue+-.0195tfn \n😀'
+
+
+def taken(text: str, *cuts: int) -> tuple[list[object], str]:
+    """Return the elements of an array that is cut at some places, and the reason for which it is refused."""
+    found: list[object] = []
+    try:
+        found.extend(elements(text[start:end] for start, end in pairwise((0, *cuts, len(text)))))
+    except BrokenArray as error:
+        return found, str(error)
+    return found, ""
+
+
+def odd_array(dice: random.Random, depth: int = 0) -> list[Any]:
+    """Return a list of values whose form in JSON can be cut at many places."""
+    plain = (
+        lambda: dice.choice([True, False, None, 0, -7, 10**25, math.inf, -math.inf, math.nan]),
+        lambda: dice.uniform(-1, 1) * 10 ** dice.randint(-30, 30),
+        lambda: "".join(dice.choices('ab"\\/\n\t\0é😀\ud83d\ude00[]{},:', k=dice.randint(0, 6))),
+    )
+    deep = (lambda: odd_array(dice, depth + 1), lambda: {str(one): one for one in odd_array(dice, depth + 1)})
+    return [dice.choice(plain if depth > 2 else (*plain, *deep))() for _ in range(dice.randint(0, 4))]
+
+
+def odd_texts() -> Iterator[str]:
+    yield from TRICKY
+    for seed in range(25):
+        dice = random.Random(seed)
+        indent = dice.choice([None, None, 1])
+        yield json.dumps(odd_array(dice), ensure_ascii=dice.random() < 0.5, indent=indent)
+
+
+def test_an_array_may_be_cut_anywhere() -> None:
+    for text in odd_texts():
+        wanted = repr((json.loads(text), ""))  # in which NaN equals itself
+        sizes = range(1, len(text) + 1) if len(text) < 1_000 else (1, 7, 4_999, 5_000, 5_001, 5_002, 5_003)
+        for size in sizes:
+            assert repr(taken(text, *range(size, len(text), size))) == wanted, (text, size)
+            assert repr(taken(text, size)) == wanted, (text, size)
+
+
+def test_a_broken_array_is_refused_as_if_it_were_not_cut() -> None:
+    dice = random.Random(1)
+    for text in (text for text in odd_texts() if len(text) < 1_000):
+        for place in range(len(text)):
+            broken = dice.choice([text[:place], text[:place] + dice.choice(SIGNS) + text[place + dice.randint(0, 1) :]])
+            try:
+                wanted = json.loads(broken)
+            except ValueError:
+                wanted = None
+            found = taken(broken)
+            if not broken.lstrip(" \t\r\n").startswith("["):
+                continue
+            assert bool(found[1]) == (wanted is None) and (found[1] or repr(found[0]) == repr(wanted)), broken
+            for size in (1, 2, 3, dice.randint(1, len(broken))):
+                assert repr(taken(broken, *range(size, len(broken), size))) == repr(found), (broken, size)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ['{"id": 3 "text": "x"}', '{"id": 3, "text": "x\n"}', '{"id": tru}', '{"id": "\\x"}', "{3}", "[1}", "]", "9a"],
+)
+def test_an_error_ends_an_array_at_once(wrong: str) -> None:
+    read = 0
+
+    def parts() -> Iterator[str]:
+        nonlocal read
+        for part in ('[{"id": 1},\n', '{"id": 2},\n', f"{wrong},\n", *['{"id": 4},\n'] * 1_000):
+            read += 1
+            yield part
+
+    with pytest.raises(BrokenArray, match="line 3 column"):
+        list(elements(parts()))
+    assert read <= 6
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 10_000])
+def test_an_element_has_an_upper_bound(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(json_array, "ELEMENT_CHARACTERS_MAX", 500)
+    longest = "x" * 498
+    text = f'[1, "{longest}", 2]'
+    assert taken(text, *range(size, len(text), size)) == ([1, longest, 2], "")
+    for open_bracket in (f'"{longest}x", ', '"', '{"a": [', "9" * 600, "["):
+        text = f"[1,\n {open_bracket}{'{}, ' * 10_000}]"
+        held = (text[start : start + size] for start in range(0, len(text), size))
+        with pytest.raises(BrokenArray, match=r"^it has more than 500 characters: line 2 column 2 \(row 2\)$"):
+            list(elements(held))
+        assert len(text) - sum(map(len, held)) < 550 + size, "how much was read"
+
+
+def test_an_array_on_one_line_is_read_as_it_is_needed(here: Path) -> None:
+    rows = [{"id": number, "text": "é" * 500} for number in range(2_000)]
+    for encoding in ("utf-8", "utf-16"):
+        Path("rows.json").write_text(json.dumps(rows, ensure_ascii=False), encoding=encoding)
+        with closing(Source("rows.json", encoding=encoding)) as source:
+            reading = source.rows()
+            assert next(reading) == rows[0]
+            assert source.size is not None and source.done(1) < source.size / 2
+            assert list(reading) == rows[1:]
+
+
+def test_long_lines_of_a_file_without_an_array(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_sources, "READ_BYTES", 16)
+    rows = [{"id": number, "text": "é" * 10 * number} for number in range(5)]
+    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+    Path("rows.json").write_text(f"\n{' ' * 40}\n{' ' * 40}" + "\n".join(lines))
+    with closing(Source("rows.json")) as source:
+        assert list(source.rows()) == [None, None, *rows]
+    with closing(Source("rows.json")) as source:
+        assert list(source.rows(4)) == rows[2:]
+
+
+def test_an_error_in_an_array_ends_its_import(run: Run) -> None:
+    rows = "".join(f'{{"id": {number}, "text": "cedar"}},\n' for number in range(4, 50_000))
+    start = '\n[{"id": 1, "text": "amber"},\n{"id": 2, "text": "birch"},\n{"id": 3 "text": "x"},\n'
+    Path("rows.json").write_text(f"{start}{rows}]")
+    said = "rows.json is not an array of JSON: Expecting ',' delimiter: line 4 column 10 (row 3)\n"
+    run("import", "rows.json", *TO_C, status=1, said=said)
+    with closing(Source("rows.json")) as source:
+        with pytest.raises(SonicError, match="row 3"):
+            list(source.rows())
+        assert source.done(0) <= 1_000
 
 
 def test_an_array_is_read_as_it_is_needed() -> None:
@@ -114,6 +256,10 @@ WRONG: list[tuple[str, bytes, list[str], int, str]] = [
     ("rows.csv", COMMAS.encode("utf-16"), [], 2, "rows.csv begins like UTF-16; allowed is UTF-8, or the encoding"),
     ("rows.jsonl", b"{}", ["--delimiter", ";"], 2, "flag --delimiter is for CSV, and rows.jsonl is JSONL."),
     ("rows.csv", b"id,te", ["--encoding", "utf-16"], 1, "rows.csv is not utf-16: UTF-16 stream does not"),
+    (
+        "rows.json", json.dumps(ROWS, indent=1).encode("utf-16")[:-1], ["--encoding", "utf-16"], 1,
+        "rows.json is not utf-16: 'utf-16-le' codec can't decode byte 0x5d in position 0: truncated data; --encoding",
+    ),
     ("rows.csv", bz2.compress(b"id,text"), [], 2, f"rows.csv is compressed with bzip2; {READ}"),
     ("rows.jsonl", bz2.compress(b""), [], 2, f"rows.jsonl is compressed with bzip2; {READ}"),
     ("rows.json", lzma.compress(b"[]"), [], 2, f"rows.json is compressed with xz; {READ}"),

@@ -69,6 +69,25 @@ def test_values_that_python_cannot_hold_refuse_their_row_alone(run: Run) -> None
         assert held == {"day": int((datetime.date(1970, 1, 2) - datetime.date(1970, 1, 1)).total_seconds())}
 
 
+@pytest.mark.parametrize("flag", ["price=price", "price=price*100"])
+@pytest.mark.parametrize("number", ["1e999999", "-1e999999", "1E+999999999999999", "sNaN", "Infinity", "9" * 5_000])
+def test_a_number_beyond_all_values_refuses_its_row_alone(run: Run, flag: str, number: str) -> None:
+    Path("rows.csv").write_text(f"id,text,price\n1,amber,{number}\n2,birch,7\n3,cedar,nan\n")
+    said = "row 1 is refused: the value price is Decimal('"
+    report = run("import", "rows.csv", "--value", flag, *TO_C, "--json", status=3, said=said)
+    assert '"indexed": 2, "refused": 1' in report
+    said = "row 1 was refused: the value price is Decimal('"
+    report = run("mirror", "rows.csv", "--value", flag, "--bucket", "b", *TO_C, "--json", status=3, said=said)
+    assert '"changed": 2' in report
+
+
+def test_a_factor_of_many_digits(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    for verb in ("import", "mirror"):
+        with pytest.raises(SystemExit):
+            run(verb, "rows.csv", "--value", f"price*{'9' * 5_000}", *TO_C)
+        assert "argument --value: the number behind * has 5000 digits; allowed are 100" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [

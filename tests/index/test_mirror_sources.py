@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterator
+from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 import sonicpy
 from sonicpy.cli.importing.tables import TableSource, shown_url
 from sonicpy.cli.main import main
-from sonicpy.cli.mirror import plain_value
+from sonicpy.cli.mirror import is_marked, plain_value
 from sonicpy.errors import ConfigError, InvalidArgument
 from tests.index.shorthand import B, C
 from tests.processes import Server
@@ -119,6 +120,42 @@ def test_the_names_of_deleted_rows(source: Source) -> None:
     assert source.objects() == {"None", "8", "9"}
 
 
+LIVE: tuple[Any, ...] = (
+    None, float("nan"), Decimal("NaN"), Decimal("sNaN"), "", " ", "0", "0.0", "False", "no", "NULL", 0, 0.0, -0.0,
+    False, Decimal("0.00"), Decimal("0E+7"), Decimal("-0"), b"", b"\0", bytes(3), bytearray(1), memoryview(b"\0"), b"0",
+    b"0\0\0", b"f", b"false", b"No ",
+)  # fmt: skip
+GONE: tuple[Any, ...] = (
+    1, -1, 0.5, True, Decimal("0.01"), Decimal("Infinity"), "1", "t", "yes", "2026-01-31", date(2026, 1, 31),
+    datetime(1970, 1, 1), b"\1", b"\x80", b"\0\1", b"\1\0", b"\xff\xff", memoryview(b"\1"), b"1", b"t", b"true",
+    b"\xa0", [], [0],
+)  # fmt: skip
+
+
+def test_values_that_mark_a_deleted_row() -> None:
+    assert [value for value in LIVE if is_marked(value)] == []
+    assert [value for value in GONE if not is_marked(value)] == []
+
+
+def test_values_of_numpy_and_pandas_that_mark_a_deleted_row() -> None:
+    numpy = pytest.importorskip("numpy")
+    for kind in (numpy.bool_, numpy.int8, numpy.uint64, numpy.float32, numpy.float64):
+        assert (is_marked(kind(0)), is_marked(kind(1))) == (False, True), kind
+    assert not any(map(is_marked, (numpy.float32("nan"), numpy.datetime64("NaT"), numpy.bytes_(b"\0"))))
+    assert is_marked(numpy.datetime64("2026-01-31")) and is_marked(numpy.array([0, 0]))
+    pandas = pytest.importorskip("pandas")
+    assert not is_marked(pandas.NaT) and not is_marked(pandas.NA) and is_marked(pandas.Timestamp(0))
+
+
+@pytest.mark.parametrize("flags", [["--whole"], ["--watermark", "at"]])
+def test_live_rows_of_a_column_of_bits_stay(source: Source, flags: list[str]) -> None:
+    names = [f"o{number}" for number, _ in enumerate(LIVE)]
+    live = [value for value in LIVE if not isinstance(value, Decimal)]  # SQLite has none
+    source.fill(*((name, "live", 1, value) for name, value in zip(names, live, strict=False)), ("gone", "x", 1, b"\1"))
+    source.mirror("?table=t", *flags, "--deleted", "gone")
+    assert source.objects() == set(names[: len(live)])
+
+
 def test_a_watermark_has_an_order(source: Source) -> None:
     source.fill((1, "one", 1), (2, "two", "b"))
     said = source.mirror("?table=t", "--watermark", "at", status=2)
@@ -133,6 +170,21 @@ def test_a_watermark_is_never_noted_above_its_value() -> None:
         noted = json.loads(json.dumps(plain_value(value)))
         assert Decimal(noted) <= value
         assert abs(Decimal(noted) - value) <= abs(value) / 2**51
+
+
+def test_a_missing_watermark_is_none() -> None:
+    assert [plain_value(value) for value in (None, float("nan"), Decimal("NaN"))] == [None] * 3
+
+
+def test_a_watermark_is_not_beyond_all_floats() -> None:
+    class Watched(Decimal):
+        def __int__(self) -> int:
+            raise AssertionError("its zeros are written out")
+
+    for text in ("1e308", "-1e9999999", "123456789.5e400"):
+        with pytest.raises(ConfigError, match=r"the watermark is .*; allowed are numbers below 1e308, texts, dates"):
+            plain_value(Watched(text))
+    assert (plain_value(Decimal("1e307")), plain_value(Decimal("0e9999999"))) == (10**307, 0)
 
 
 def test_prefixes_begin_names(index: sonicpy.Index) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as some
 import sonicpy
 from sonicpy.errors import CommandError, InvalidArgument, StoreError
 from sonicpy.index.report.export import lines
-from sonicpy.values import point_of, shown_point, unpack_point
+from sonicpy.values import number_in_value, point_of, shown_point, unpack_point, value_of
 from tests.processes import Server
 from tests.support.examples import examples
 
@@ -60,6 +60,27 @@ def test_what_values_mean(index: sonicpy.Index) -> None:
     ):
         with pytest.raises(InvalidArgument):
             index.push("c", "b", "o", "", values={"n": wrong})
+
+
+@pytest.mark.parametrize(
+    "text", ["1e999999", "-1e9999999", "9" * 5_000, "1e19", "sNaN", "NaN", "-Infinity", "1e-9999999"]
+)
+def test_a_decimal_beyond_all_values_is_not_written_out(text: str) -> None:
+    """int() takes an hour for the second one, in which no other thread runs."""
+
+    class Watched(Decimal):
+        def __int__(self) -> int:
+            assert self.adjusted() < 100, "its zeros are written out"
+            return int(Decimal(self))
+
+    with pytest.raises(InvalidArgument, match=r"the value n is Decimal\(.*; allowed are a whole number of 64 bits"):
+        value_of("n", Watched(text))
+    assert number_in_value(Watched(text)) is None
+
+
+def test_a_decimal_that_is_whole_is_a_value() -> None:
+    for text, value in (("0e9999999", 0), ("1.000", 1), ("1e18", 10**18), ("-9223372036854775808.00", -(2**63))):
+        assert value_of("n", Decimal(text)) == (value, False)
 
 
 def test_tags_are_compared_after_normalisation(index: sonicpy.Index) -> None:

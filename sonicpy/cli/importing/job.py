@@ -21,12 +21,14 @@ from sonicpy.cli.importing.progress import ProgressBar
 from sonicpy.cli.importing.row_sources import ReadRow, Source, SourceRow, UnreadableRow
 from sonicpy.cli.importing.sinks import Sink
 from sonicpy.errors import ConfigError, SonicError
-from sonicpy.index.ingest.exported import check_head, is_bucket, is_head
+from sonicpy.index.ingest.exported import check_head, is_bucket, is_head, is_of_synonyms
 
 CHUNK_ROWS = 1_000
 SAVE_EVERY_S = 1.0
 """The interval in seconds of saving: a killed import repeats at most this much work."""
 BAD_ROWS_SHOWN = 5
+OF_NO_OBJECT = (is_head, is_bucket, is_of_synonyms)
+"""Tell the rows of an export that lack the columns of objects."""
 OTHER_DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'"}
 """The delimiters of CSV files other than the comma, and their form on a command line."""
 
@@ -88,7 +90,7 @@ class ImportJob:
             while chunk := list(islice(numbered, CHUNK_ROWS)):
                 if not has_begun:
                     rows = [row for _, row in chunk if isinstance(row, Mapping)]
-                    self._check_columns([row for row in rows if not is_head(row) and not is_bucket(row)])
+                    self._check_columns([row for row in rows if not any(is_kind(row) for is_kind in OF_NO_OBJECT)])
                     has_begun = True
                 self._take(chunk, progress)
                 progress.advance(self._source.done(self._position.rows), len(chunk))

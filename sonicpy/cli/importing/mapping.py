@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
@@ -140,6 +141,7 @@ class FieldMapping:
         """Return the entry of a row. Raises InvalidRow if it cannot be indexed."""
         collection = self.collection or _name(row, self.collection_field, "--collection")
         if is_of_synonyms(row):
+            _check_scope(collection, DEFAULT_BUCKET)  # synonyms have none
             return Entry(collection, "", "", synonyms=row["synonyms"])
         bucket = self.bucket or self._bucket(row)
         if is_bucket(row):
@@ -184,7 +186,9 @@ class FieldMapping:
         _check_scope(collection, bucket)
         try:
             return Entry(collection, bucket, "", facts=facts_of(row))
-        except (ValueError, TypeError) as error:
+        except (ValueError, RecursionError) as error:
+            raise InvalidRow(f"its facts cannot be read: {reason_of(error)}") from error
+        except TypeError as error:
             raise InvalidRow(f"its facts cannot be read: {error}") from error
 
     def _bucket(self, row: SourceRow) -> str:
@@ -278,11 +282,12 @@ def split_tags(value: object, separator: str | None) -> object:
 
 def scaled(value: object, scale: int) -> object:
     """Return the value of a field, multiplied by `scale` if it is a number; a text that is a number, a date or a time
-    is read."""
+    is read. A number that cannot be multiplied, such as 1e999999, can be no value either: it stays as it is."""
     if isinstance(value, str):
         value = read_text(value)
     if scale != 1 and isinstance(value, int | float | Decimal) and not isinstance(value, bool):
-        value = Decimal(str(value)) * scale
+        with suppress(ArithmeticError):
+            return Decimal(str(value)) * scale
     return value
 
 

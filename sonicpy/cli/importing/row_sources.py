@@ -5,6 +5,7 @@ without the header; the records of CSV; the rows of Parquet. A row that cannot b
 reading continues behind it; a JSON array that is damaged ends the import.
 """
 
+import codecs
 import importlib
 import io
 import json
@@ -13,6 +14,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, cast
@@ -21,7 +23,7 @@ from sonicpy.api.tables import values_of_arrow
 from sonicpy.cli.arguments import STDIN, standard_input
 from sonicpy.cli.importing.content import GZIP, opened
 from sonicpy.cli.importing.csv_records import BrokenRecord, CsvRecords
-from sonicpy.cli.importing.json_array import elements
+from sonicpy.cli.importing.json_array import BrokenArray, elements
 from sonicpy.cli.importing.json_reasons import reason_of
 from sonicpy.errors import ConfigError, SonicError
 
@@ -148,39 +150,46 @@ class Source:
         if self._stored is not None:
             self._stored.close()
 
-    def _lines(self) -> Iterator[bytes]:
-        """Yield the lines as UTF-8; bytes that cannot be decoded stay unchanged."""
+    def _lines(self, most: int = -1) -> Iterator[bytes]:
+        """Yield the lines as UTF-8; bytes that cannot be decoded stay unchanged.
+
+        Args:
+            most: the most bytes at a time, or characters in another encoding: longer lines come in parts; -1: all of a
+                line.
+        """
         assert self._file is not None
         content = opened(self._file, self.path, is_utf8=self.encoding == UTF8)
         if self.encoding != UTF8:
             # Lines end at \n alone, as those of bytes do.
             file = cast(io.BufferedReader, content)
             self._text = io.TextIOWrapper(file, self.encoding, "surrogateescape", newline="\n")
-            lines = (line.encode(UTF8, "surrogateescape") for line in self._text)
+            text = self._text if most < 0 else iter(partial(self._text.readline, most), "")
+            lines = (line.encode(UTF8, "surrogateescape") for line in text)
             return chain([next(lines, b"").removeprefix(UTF8_MARK)], lines)
-        first = content.readline()
-        return chain([first.removeprefix(UTF8_MARK)], content) if first else iter(())
+        first = content.readline(most)
+        rest = content if most < 0 else iter(partial(content.readline, most), b"")
+        return chain([first.removeprefix(UTF8_MARK)], rest) if first else iter(())
 
     def _json(self, skip: int) -> Iterator[ReadRow]:
-        lines = self._lines()
+        lines = self._lines(READ_BYTES)  # an array may be one line
         blank = 0
         first = b""
         for first in lines:
             if not first.isspace():
                 break
-            blank += 1
+            blank += first.endswith(b"\n")
         if not first.strip():
             self.is_blank = True
             return
-        everything = chain([first], lines)
+        everything = chain([b"\n"] * blank, [first], lines)
         if not first.lstrip().startswith(b"["):
-            yield from self._json_lines(chain([b"\n"] * blank, everything), skip)
+            yield from self._json_lines(_whole_lines(everything), skip)
             return
         try:
-            for row in islice(elements(line.decode(UTF8, "surrogateescape") for line in everything), skip, None):
+            for row in islice(elements(codecs.iterdecode(everything, UTF8, "surrogateescape")), skip, None):
                 yield _json_row(row)
-        except (ValueError, RecursionError) as error:
-            raise SonicError(f"{self.path} is not an array of JSON: {reason_of(error)}") from error
+        except BrokenArray as error:
+            raise SonicError(f"{self.path} is not an array of JSON: {error}") from error
 
     def _jsonl(self, skip: int) -> Iterator[ReadRow]:
         return self._json_lines(self._lines(), skip)
@@ -283,6 +292,18 @@ def _open_parquet(path: str) -> Any:
         return parquet.ParquetFile(path)
     except (OSError, arrow.ArrowException) as error:
         raise SonicError(f"{path} cannot be read as Parquet: {error}") from error
+
+
+def _whole_lines(parts: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield lines, from their parts."""
+    begun: list[bytes] = []
+    for part in parts:
+        begun.append(part)
+        if part.endswith(b"\n"):
+            yield b"".join(begun)
+            begun.clear()
+    if begun:
+        yield b"".join(begun)
 
 
 def _json_row(row: object) -> SourceRow | UnreadableRow:

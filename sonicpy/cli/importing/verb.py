@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
-from sonicpy.cli.arguments import STDIN, Named, Verbs, bucket_name, collection_name, language
+from sonicpy.cli.arguments import DIGITS_MAX, STDIN, Named, Verbs, bucket_name, collection_name, language
 from sonicpy.cli.importing.job import ImportJob
 from sonicpy.cli.importing.mapping import BUCKET_FIELD, COLLECTION_FIELD, LANG_FIELD, FieldMapping
 from sonicpy.cli.importing.position import (
@@ -282,10 +282,12 @@ def field_column(text: str) -> tuple[str, str]:
 
 def value_column(text: str) -> tuple[str, tuple[str, int]]:
     """Return the name of a value, its column, and the number by which it is multiplied, from NAME=COLUMN*100. Raises
-    ArgumentTypeError if the name is not allowed.
+    ArgumentTypeError if the name or the number is not allowed.
     """
     name, equals, column = text.rpartition("=")
     column, times, scale = column.rpartition("*") if column.rpartition("*")[2].isdecimal() else (column, "", "1")
+    if len(scale) > DIGITS_MAX:  # int() takes no text of thousands of digits
+        raise argparse.ArgumentTypeError(f"the number behind * has {len(scale)} digits; allowed are {DIGITS_MAX}")
     try:
         return name_of(name if equals else column), (column, int(scale))
     except InvalidArgument as error:

@@ -3,11 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
+from sonicpy.errors import StoreDamaged
 from sonicpy.store.changing.mutations import ChangeFields
 from sonicpy.store.fields.all_fields import FACTS, ORDER, TEXTS, VECTORS
-from sonicpy.store.fields.facts import pack_facts
+from sonicpy.store.fields.facts import OF_OBJECTS, pack_facts
 from sonicpy.store.fields.field import FieldMode
+from sonicpy.store.rows.bucket_rules import MIRRORS, RULES, unpack_rules
+from sonicpy.store.rows.language_counts import LANGUAGES, unpack_languages
+from sonicpy.store.rows.mirror_notes import unpack_mirrors
 from sonicpy.store.rows.uses import check_known
+from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS
 
 USES, FACTS_KEY, FIELDS_KEY, SYNONYMS_KEY = "uses", "facts", "fields", "synonyms"
 TERMS_KEYS = frozenset({"terms", "hidden"})
@@ -60,10 +65,25 @@ def others_of(held: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def facts_of(row: Mapping[str, Any]) -> dict[int, bytes]:
-    """Return the facts of a row. Raises ValueError if they cannot be read."""
+    """Return the facts of a row.
+
+    Raises:
+        ValueError: they cannot be read, or follow from objects. Stored, they would damage their bucket.
+        RecursionError: the notes of mirrors are nested too deeply.
+        StoreError: this version of sonicpy does not have the rules of the bucket.
+    """
     facts = {int(kind): bytes.fromhex(fact) for kind, fact in row[FACTS_KEY].items()}
     if any(not 0 <= kind <= 0xFF for kind in facts):
         raise ValueError("a kind is a number from 0 to 255")
+    following = facts.keys() & (OF_OBJECTS | {VECTOR_COLUMNS})
+    if following:
+        raise ValueError(f"a fact of the kind {min(following)} follows from objects")
+    unpack_languages(facts.get(LANGUAGES))
+    unpack_mirrors(facts.get(MIRRORS))
+    try:
+        unpack_rules(facts.get(RULES))
+    except StoreDamaged as error:
+        raise ValueError(str(error)) from error
     return facts
 
 
