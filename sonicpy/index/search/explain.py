@@ -25,7 +25,7 @@ from sonicpy.api.explanation import (
     shortened,
 )
 from sonicpy.index.search.demands import asks_nothing, demands_of
-from sonicpy.index.search.fields import plain_plan, plain_word, searched_fields, shown_times, shown_word
+from sonicpy.index.search.fields import plain_plan, searched_fields, shown_times, shown_word
 from sonicpy.index.search.grouped import best_by_score as best_of_groups
 from sonicpy.index.search.grouped import check_grouped, grouped_by_filter
 from sonicpy.index.search.how import HowFound
@@ -41,7 +41,7 @@ from sonicpy.index.search.several import SeveralParts, UnitedLexicon, parts_of
 from sonicpy.index.search.web_syntax import notes_of
 from sonicpy.rules import FIRST
 from sonicpy.search import Search
-from sonicpy.store.rows.named_words import is_named, is_whole
+from sonicpy.store.rows.named_words import is_named, is_whole, plain_word
 
 if TYPE_CHECKING:
     from sonicpy.config import Config

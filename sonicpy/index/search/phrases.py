@@ -17,10 +17,10 @@ from sonicpy._native.term_mask import Holders, lists_of
 from sonicpy._native.terms import Terms
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.demands import demands_of
-from sonicpy.index.search.fields import plain_word
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.inner import joined_words
 from sonicpy.index.search.statistics import Statistics
+from sonicpy.store.rows.named_words import plain_word
 from sonicpy.store.rows.order_rows import ORDERED, ordered_in
 from sonicpy.store.views.bucket_reader import BucketReader, window_count
 
