@@ -41,7 +41,7 @@ def read_meta(line: bytes, offset: int, options: Mapping[str, Option], languages
     """
     values: dict[str, Any] = {}
     last: CommandError | None = None
-    for part in _parts(line, offset, options):
+    for _, part in _parts(line, offset, options):
         try:
             if isinstance(part, CommandError):
                 raise part
@@ -56,6 +56,15 @@ def read_meta(line: bytes, offset: int, options: Mapping[str, Option], languages
     return values
 
 
+def keys_given(line: bytes, offset: int, options: Mapping[str, Option]) -> Iterator[str]:
+    """Yield the keys that META arguments begin with, also those whose values are wrong. Arguments as in `read_meta`.
+
+    Raises:
+        UnicodeDecodeError: a part is not UTF-8.
+    """
+    return (key for key, _ in _parts(line, offset, options) if key in options)
+
+
 def _value(option: Option, value: str, languages: Languages) -> Any:
     try:
         return option.kind.read(value, languages)
@@ -65,7 +74,8 @@ def _value(option: Option, value: str, languages: Languages) -> Any:
         raise CommandError("invalid_meta_value", f"{option.key}[{value}]") from None
 
 
-def _parts(line: bytes, offset: int, options: Mapping[str, Option]) -> Iterator[MetaPart]:
+def _parts(line: bytes, offset: int, options: Mapping[str, Option]) -> Iterator[tuple[str, MetaPart]]:
+    """Yield each argument, behind the text before the next bracket: its key, if it has one."""
     _, offset = take_words(line, offset, 0)
     while offset < len(line):
         key = line[offset : max(line.find(b"(", offset), offset)].decode("latin-1")
@@ -77,10 +87,10 @@ def _parts(line: bytes, offset: int, options: Mapping[str, Option]) -> Iterator[
             quoted = _listed(line, offset, key)
         if quoted is None:
             (word,), offset = take_words(line, offset, 1)
-            yield _split(word, options)
+            yield key, _split(word, options)
         else:
             part, offset = quoted
-            yield part
+            yield key, part
 
 
 def _quoted(line: bytes, offset: int, key: str) -> tuple[MetaPart, int] | None:

@@ -18,7 +18,7 @@ from sonicpy._native.quoting import take_text, take_words
 from sonicpy.channel import commands
 from sonicpy.channel.commands import Command, Mode, SessionCommand
 from sonicpy.channel.line_buffer import LINE_MAX_BYTES
-from sonicpy.channel.meta_arguments import read_meta
+from sonicpy.channel.meta_arguments import keys_given, read_meta
 from sonicpy.errors import CommandError
 from sonicpy.langcodes import NO_LANGUAGE
 from sonicpy.option_kinds import Languages
@@ -57,7 +57,7 @@ class LineRules:
 
 
 EMPTY = b'""'
-ABOUT_ALL = ("FILTER", "SORT", "OF", "RANGES", "GROUP")
+ABOUT_ALL = frozenset({"FILTER", "SORT", "OF", "RANGES", "GROUP", "PHRASE"})
 """The options with which a command may have an empty text, which means all objects."""
 NO_META: Mapping[str, Any] = MappingProxyType({})
 
@@ -201,10 +201,11 @@ def _texts(line: bytes, offset: int) -> tuple[list[str], int]:
 
 
 def _is_about_all(syntax: Syntax, line: bytes, offset: int) -> bool:
-    """Return whether an empty text means all objects, because a filter, an order or facets follow it at `offset` of the
+    """Return whether an empty text means all objects, because an option such as a filter follows it at `offset` of the
     line."""
-    behind = line[offset + len(EMPTY) :]
-    return line.startswith(EMPTY, offset) and any(key in syntax.options and key.encode() in behind for key in ABOUT_ALL)
+    if not line.startswith(EMPTY, offset) or ABOUT_ALL.isdisjoint(syntax.options):
+        return False
+    return not ABOUT_ALL.isdisjoint(keys_given(line, offset + len(EMPTY), syntax.options))
 
 
 def plain_reader(rows: Iterable[Syntax], rules: LineRules, answers: Mapping[str, bytes]) -> PlainReader:

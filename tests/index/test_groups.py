@@ -106,6 +106,30 @@ def test_several_buckets_have_groups_in_common(tmp_path: Path, group: str) -> No
                     assert rows(page) == expected[3:6]
 
 
+@given(st.integers(0, 2**32))
+@settings(max_examples=examples(8), deadline=None)
+@pytest.mark.parametrize("sort", ["newest", "-time", "price"])
+def test_pages_behind_groups_of_several_buckets_show_each_once(sort: str, seed: int) -> None:
+    """The first object of a bucket has the IID 0, and its key may equal that of an object in a later bucket."""
+    chance = random.Random(seed)
+    buckets = ["p1", "p%2", "p/3", "nosuch"]
+    with sonicpy.open(":memory:") as index:
+        with index.batch():
+            for number in range(9):
+                tags = chance.sample([f"size:{letter}" for letter in "abcdefghij"], chance.randint(0, 3))
+                values = {name: chance.randrange(2) for name in ("time", "price") if chance.random() < 0.5}
+                index.push("c", chance.choice(buckets[:3]), f"o/{number}", "alpha", tags=tags or None, values=values)
+        for word in ("", "alpha"):
+            asked: dict[str, Any] = {"sort": sort, "group": "size:"}
+            every = index.query("c", buckets, word, limit=100, **asked)
+            found: list[tuple[Any, ...]] = []
+            page = index.query("c", buckets, word, limit=1, **asked)
+            while page and len(found) <= len(every):
+                found += [(hit.bucket, hit.object, hit.group) for hit in page]
+                page = index.query("c", buckets, word, limit=1, after=page[-1], **asked)
+            assert found == [(hit.bucket, hit.object, hit.group) for hit in every]
+
+
 def test_explain_shows_the_best_of_each_group(tmp_path: Path) -> None:
     with sonicpy.open(tmp_path / "i") as index:
         for number in range(9):

@@ -354,3 +354,15 @@ def put(transaction: Transaction, key: bytes, row: bytes | None) -> None:
         transaction.delete(ORDERS, key)
     else:
         transaction.put(ORDERS, key, row)
+
+
+def test_phrases_in_fields_hold_the_forms_of_words(tmp_path: Path) -> None:
+    with opened(tmp_path / "i") as index:
+        index.upsert("c", "b", "one", {"title": "the new hotel", "body": "in york"}, "eng")
+        index.upsert("c", "b", "two", {"title": "the hotel is new", "body": "in york"}, "eng")
+        for fields in (None, "title", "title,body", "title^3"):
+            found = index.query("c", "b", "hotel", phrase="new hotels", fields=fields, lang="eng")
+            assert list(found) == ["one"], fields
+        for text in ('"new hotels"', 'title:"new hotels"', 'york title:"new hotels"'):
+            assert list(index.query("c", "b", text, syntax="web", lang="eng")) == ["one"], text
+        assert list(index.query("c", "b", '"new hotels"', syntax="web", fields="title", lang="eng")) == ["one"]

@@ -14,6 +14,8 @@ import sonicpy
 from sonicpy.api.explanation import Term
 from sonicpy.bucket_names import in_bucket, read_buckets, split_bucket
 from sonicpy.errors import InvalidArgument
+from sonicpy.index.search import several
+from tests.index.shorthand import open_index
 from tests.index.test_spread import corpus, queries
 from tests.support.examples import examples
 
@@ -156,6 +158,42 @@ def test_a_change_of_any_bucket_changes_the_answer() -> None:
         assert index.suggest(C, ["x", "y*"], "sa") == ["same"]
         index.push(C, "y/1", "new", "sax sax")
         assert index.suggest(C, ["x", "y*"], "sa") == ["same", "sax"]
+
+
+def test_synonyms_change_the_kept_answer(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index:
+        index.push(C, "x", "old", "television")
+        index.push(C, "y", "new", "tv")
+        searches = [sonicpy.search.asked("QUERY", C, buckets, "tv", {}) for buckets in (["x", "y"], ["y", "x"])]
+        for rules, expected in (([], ["y/new"]), (["tv => television"], ["x/old", "y/new"]), ([], ["y/new"])):
+            index.set_synonyms(C, rules)
+            assert [sorted(index.find_ids(search)) for search in searches] == [expected] * 2
+
+
+def test_threads_share_the_rows_of_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread whose rows another one throws away in between goes on with its own."""
+    with sonicpy.open(":memory:") as index:
+        for number in range(4):
+            index.push(C, f"b{number % 2}", f"o{number}", f"word{number} same")
+        with index._reading(C, "b0", ("b1",)) as lexicon:
+            assert isinstance(lexicon, several.UnitedLexicon)
+            monkeypatch.setattr(several, "CACHED_MAX", 2)
+            looked_up, words_of_all = list[bytes](), several.words_of_all
+
+            def interrupted(readers: Any, words: list[bytes], **options: Any) -> Any:
+                if not looked_up:  # as if another thread ran in between
+                    looked_up.extend(words)
+                    lexicon.rows([b"word0", b"word1", b"word2"])
+                return words_of_all(readers, words, **options)
+
+            lexicon.rows([b"word3"])
+            monkeypatch.setattr(several, "words_of_all", interrupted)
+            assert [row and row.df for row in lexicon.rows([b"word3", b"same"])] == [1, 4]
+            assert looked_up == [b"same"]
+            looked_up.clear()
+            lexicon.rows([b"word3"])
+            looked_up.clear()
+            assert lexicon.holders([b"word3", b"same"]) == [0, 1]
 
 
 @pytest.mark.parametrize(

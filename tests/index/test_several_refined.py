@@ -271,3 +271,20 @@ def test_synonyms_hold_in_several_buckets_and_inside_fields() -> None:
             assert all(hit.how for hit in hits)
             explained = index.explain(C, every, "ny", fields=fields, lang="eng", match="all", fuzzy=0, complete=False)
             assert sorted(hit.object for hit in explained.hits) == found
+
+
+def test_explanations_count_the_fields_of_all_buckets() -> None:
+    """An explanation of several buckets is that of one bucket with all of their objects."""
+    with sonicpy.open(":memory:") as index:
+        for number in range(12):
+            title = "plain words" if number % 4 == 0 else "java tools"
+            for bucket in (ALL, f"b{number % 4}"):
+                index.upsert(C, bucket, str(number), {"title": title, "body": "java" if number < 6 else "more"})
+        for fields, objects in (("title", 9), ("title^5", 11), ("title,body", 11), ("body", 6), ("none", 0)):
+            one, every = (index.explain(C, bucket, "java", fields=fields) for bucket in (ALL, ["b0", "b1", "b2", "b3"]))
+            assert (every.terms, every.total, every.notes) == (one.terms, one.total, one.notes), fields
+            assert (every.terms[0].objects, every.total) == (objects, objects), fields
+        one, every = (
+            index.explain(C, bucket, "title:java java", syntax="web") for bucket in (ALL, ["b0", "b1", "b2", "b3"])
+        )
+        assert (every.terms, every.total) == (one.terms, one.total)

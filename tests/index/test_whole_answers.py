@@ -75,6 +75,69 @@ def test_a_page_is_a_slice_of_one_ranking_and_totals_count_it(
     check()
 
 
+PARTED = [
+    "main",
+    "_main_",
+    "main__",
+    "get",
+    "user",
+    "users",
+    "get_user_by_id",
+    "getUser",
+    "by",
+    "main.get",
+    "id",
+    "main7",
+]
+
+
+@settings(deadline=None, max_examples=examples(30))
+@given(
+    st.lists(st.lists(st.sampled_from(PARTED), min_size=1, max_size=4), min_size=12, max_size=40),
+    st.lists(st.sampled_from(["main", "get", "user", "getting", "id", "ma"]), min_size=1, max_size=3),
+    st.integers(1, 6),
+    st.sampled_from(["none", "eng"]),
+)
+def test_pages_that_whole_words_fill_are_slices_of_the_same_ranking(
+    index: Index, texts: list[list[str]], question: list[str], size: int, lang: str
+) -> None:
+    """Some words with the typed one as a part count as the word itself, also while a page needs no completions."""
+    bucket, other, text = f"b{next(buckets)}", f"b{next(buckets)}", " ".join(question)
+    with index.batch():
+        for number, words in enumerate(texts):
+            index.push(C, bucket, f"o{number}", " ".join(words), lang)
+            index.push(C, (bucket, other)[number % 2], f"p{number}", " ".join(words), lang)
+    for where in (bucket, [bucket, other]):
+        if where != bucket and index.config.search.ranking != "bm25":
+            continue
+        whole = index.query(C, where, text, limit=1000, lang=lang, total=True)
+        pages: list[tuple[str, float]] = []
+        for offset in range(0, len(whole), size):
+            pages += index.query(C, where, text, limit=size, offset=offset, lang=lang).pairs()
+        assert pages == whole.pairs()
+    explained = index.explain(C, bucket, text, limit=20, lang=lang)
+    assert [hit.object for hit in explained.hits] == index.query(C, bucket, text, limit=20, lang=lang).objects
+
+
+def test_words_in_low_lines_are_on_pages_of_any_size(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index:
+        for number in range(12):
+            index.push(C, B, f"m{number:02}", "main street" + " along the river" * (number % 3), "none")
+        for number in range(3):
+            index.push(C, B, f"u{number}", "_main_ x", "none")
+            index.push(C, B, f"g{number}", "get_main_street", "none")
+        for text in ("main", "main street"):
+            whole = index.query(C, B, text, limit=100, lang="none", total=True).objects
+            assert {"u0", "u1", "u2"} <= {*whole} or text != "main"
+            for size in range(1, 19):
+                pages = [
+                    oid
+                    for offset in range(0, 18, size)
+                    for oid in index.query(C, B, text, limit=size, offset=offset, lang="none")
+                ]
+                assert pages == whole, (text, size)
+
+
 class Twin:
     """Objects with the words of their texts, in the order of the first push."""
 

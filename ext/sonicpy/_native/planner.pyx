@@ -34,6 +34,7 @@ cdef enum:
     LIKE = 3  # a short form of a word that no object holds surely begins with this number of its letters
     SHORT_FORM = 4  # letters of such a form, at most
     WITH_SEVERAL = 16  # words that have several words of a query as parts, at most, to count as these words together
+    LOOKED_UP = 64  # words whose rows are read at once to count them
     SENTENCE = 8  # more terms than this make no words together: TERMS_MAX of neighbours.pyx
     LONG_FROM = 2
     LONGEST_FROM = 5
@@ -198,46 +199,77 @@ def add_inner(statistics, list clauses not None, Terms terms not None, matching)
     Args:
         matching: the matching of families; None: no word has a family.
     """
-    cdef list joined = [], words, same, asked = []
+    add_parted(statistics, add_same(statistics, clauses, terms, matching))
+
+
+cdef list add_same(statistics, list clauses, Terms terms, matching):
+    """Add to the clauses those words with the typed word as a part that count as the word itself: they make an object
+    hold every word of the query.
+
+    Returns:
+        The clauses with other such words, and these words.
+    """
+    cdef list joined = [], words, same, few
     cdef dict held
     cdef set several
     cdef Clause clause
+    cdef Py_ssize_t place
     for clause in whole_clauses(clauses, terms):
         words = statistics.joined(core_of((<Slot?> clause.slots[0]).words[0]), matching)
         if words:
             joined.append((clause, words))
-            asked += words
-    if joined:
+    several = with_several(statistics, joined) if len(joined) > 1 else None
+    for place, (clause, words) in enumerate(joined):
+        same = cores(words, (<Slot?> clause.slots[0]).words)
+        if not (same or several):
+            continue
+        few = [word for word in words if word in several and word not in same] if several else []
+        held = dict(statistics.held(same + few))
+        if same:  # first, so that it comes behind the word itself
+            put_joined(clause, same, held, statistics.objects, PART_SHARE, EXACT)
+        if few:
+            put_joined(clause, few, held, statistics.objects, TOGETHER_SHARE, EXACT)
+        joined[place] = clause, [word for word in words if word not in same and word not in few]
+    return joined
+
+
+cdef int add_parted(statistics, list joined) except -1:
+    """Add the other words that have the typed word as a part.
+
+    Args:
+        joined: the result of `add_same`.
+    """
+    cdef list asked = [], words
+    cdef dict held
+    cdef Clause clause
+    for _, words in joined:
+        asked += words
+    if asked:
         held = dict(statistics.held(asked))
-        several = with_several(joined, held) if len(joined) > 1 else set()
         for clause, words in joined:
-            same = cores(words, (<Slot?> clause.slots[0]).words)
-            if same:  # first, so that it comes behind the word itself
-                put_joined(clause, same, held, statistics.objects, PART_SHARE, EXACT)
-                words = [word for word in words if word not in same]
-            if several:
-                put_joined(
-                    clause, [word for word in words if word in several], held, statistics.objects, TOGETHER_SHARE, EXACT
-                )
-                words = [word for word in words if word not in several]
             put_joined(clause, words, held, statistics.objects, PART_SHARE, COMPLETED)
+    return 0
 
 
-cdef set with_several(list joined, dict held):
-    """Return the words that objects hold and that have several words of a query as parts. If there are very many, as of
-    `www` and `com`, they are none.
+cdef set with_several(statistics, list joined):
+    """Return the words that objects hold and that have several words of a query as parts; None: there are none. If
+    there are very many, as of `www` and `com`, they are none.
 
     Args:
         joined: for each word of the query, its clause and the words that have it as a part.
-        held: the rows of the words that objects hold.
     """
-    cdef set once = set(), found = set()
-    for _, words in joined:
-        for word in set(words):
-            if word in once and word in held:
-                found.add(word)
-            once.add(word)
-    return found if len(found) <= WITH_SEVERAL else set()
+    cdef set once = set(), several = set(), found = set()
+    cdef list words, asked
+    cdef Py_ssize_t at
+    for words in sorted([words for _, words in joined], key=len):
+        several.update(once.intersection(words))
+        once.update(words)
+    asked = list(several)
+    for at in range(0, len(asked), LOOKED_UP):  # so that of very many, few rows are read
+        found.update([word for word, _ in statistics.held(asked[at:at + LOOKED_UP])])
+        if len(found) > WITH_SEVERAL:
+            return None
+    return found or None
 
 
 cdef list cores(list words, tuple typed):
@@ -404,7 +436,7 @@ def plan_words(
     cdef bint folds = matching is not None
     cdef list sources = statistics.word_sources()
     cdef dict together = words_together(terms, folds, rarely, sources), words, doubtful, pieces
-    cdef list clauses, rows, besides, begun = [], apart
+    cdef list clauses, rows, besides, begun = [], apart, joined
     cdef object enough = search.alternates_below, others = (), runs
     cdef uint64_t objects = statistics.objects
     cdef double average = statistics.average_length, size
@@ -434,12 +466,13 @@ def plan_words(
             put_expanded(statistics, clause, clause.holders, search)
     if full_first:
         weigh_as_beginning(last, clauses)
+    joined = add_same(statistics, clauses, terms, matching)
     if fills is not None:
         apart = rarely.apart(statistics, clauses, pieces, last, others) if pieces or others else clauses
         plan = plan_of(apart + begun, average, size, full_first, enough)
         if fills(plan):
             return plan
-    add_inner(statistics, clauses, terms, matching)
+    add_parted(statistics, joined)
     complete_last(statistics, last, clauses, terms, search, rarely)
     read_unknown(statistics, clauses, terms, pieces, last, matching, search, rarely)
     if pieces or others:

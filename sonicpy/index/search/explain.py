@@ -25,7 +25,7 @@ from sonicpy.api.explanation import (
     shortened,
 )
 from sonicpy.index.search.demands import asks_nothing, demands_of
-from sonicpy.index.search.fields import plain_plan, plain_word, searched_fields, shown_times, shown_word
+from sonicpy.index.search.fields import plain_plan, searched_fields, shown_times, shown_word
 from sonicpy.index.search.grouped import best_by_score as best_of_groups
 from sonicpy.index.search.grouped import check_grouped, grouped_by_filter
 from sonicpy.index.search.how import HowFound
@@ -41,7 +41,7 @@ from sonicpy.index.search.several import SeveralParts, UnitedLexicon, parts_of
 from sonicpy.index.search.web_syntax import notes_of
 from sonicpy.rules import FIRST
 from sonicpy.search import Search
-from sonicpy.store.rows.named_words import is_named, is_whole
+from sonicpy.store.rows.named_words import is_named, is_whole, plain_word
 
 if TYPE_CHECKING:
     from sonicpy.config import Config
@@ -173,18 +173,34 @@ def _rows(plan: Plan, lexicon: AnyLexicon) -> dict[bytes, TermInfo]:
     """
     words = plan.words()
     has_named = any(map(is_named, words))
-    rows = lexicon.reader.with_texts.words(words) if has_named else lexicon.rows(words)
+    if not has_named:
+        rows = lexicon.rows(words)
+    elif isinstance(lexicon, UnitedLexicon):
+        rows = lexicon.named_rows(words)
+    else:
+        rows = lexicon.reader.with_texts.words(words)
     found: dict[bytes, TermInfo] = {}
+    inside: dict[bytes, list[bytes]] = {}
     for word, row in zip(words, rows, strict=True):
         if row is not None:
             found.setdefault(plain_word(word), row)
+            inside.setdefault(plain_word(word), []).append(word)
+    for word, terms in inside.items():
+        if len(terms) > 1 and word not in terms:  # an object may hold the word in several named texts
+            found[word] = _row_of(Slot(tuple(terms), 0.0), word, lexicon) or found[word]
     for slot in {slot.words: slot for clause in plan.clauses for slot in clause.slots if slot.together}.values():
-        alone = Plan([Clause(0, BRINGS, 0.0, [slot])], 1.0, 0.0, full_first=False, left_out={}, enough=None)
-        holders = sum(find(bind(alone, part.reader), 0, total=True).total or 0 for part in parts_of(lexicon))
-        if holders:
-            text = named_together(slot)[0]
-            found[text] = TermInfo(pack_varints((0, holders, 0, 0)), len(text))
+        text = named_together(slot)[0]
+        together = _row_of(slot, text, lexicon)
+        if together is not None:
+            found[text] = together
     return found
+
+
+def _row_of(slot: Slot, shown: bytes, lexicon: AnyLexicon) -> TermInfo | None:
+    """Return a row for the objects that hold a slot, as if it were one word; None: no object does."""
+    alone = Plan([Clause(0, BRINGS, 0.0, [slot])], 1.0, 0.0, full_first=False, left_out={}, enough=None)
+    holders = sum(find(bind(alone, part.reader), 0, total=True).total or 0 for part in parts_of(lexicon))
+    return TermInfo(pack_varints((0, holders, 0, 0)), len(shown)) if holders else None
 
 
 def _terms(analysed: Analysed, plan: Plan, rows: dict[bytes, TermInfo], config: "Config") -> tuple[Term, ...]:

@@ -12,7 +12,15 @@ from sonicpy._native.plan import ADDS, BRINGS, FORBIDDEN, Clause, Plan, Slot
 from sonicpy._native.terms import Terms
 from sonicpy.index.search.demands import demands_of
 from sonicpy.index.search.plan import has_named, in_order
-from sonicpy.store.rows.named_words import is_named, is_whole, named_word, split_name, whole_word, whole_words
+from sonicpy.store.rows.named_words import (
+    is_named,
+    is_whole,
+    named_word,
+    plain_word,
+    split_name,
+    whole_word,
+    whole_words,
+)
 from sonicpy.text_names import DEFAULT_WEIGHT
 
 WHOLE_SHARE = 6.0
@@ -68,11 +76,6 @@ def plain_plan(plan: Plan) -> Plan:
         if clause.role or not is_named(clause.slots[0].words[0])
     ]
     return _with_clauses(plan, clauses)
-
-
-def plain_word(word: bytes) -> bytes:
-    """Return a word of a plan without the name of its text."""
-    return split_name(word)[1] if is_named(word) else word
 
 
 def shown_word(word: bytes) -> bytes:

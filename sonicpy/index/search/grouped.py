@@ -27,6 +27,7 @@ from sonicpy.index.search.refine import (
     Best,
     Place,
     Wanted,
+    bucket_behind,
     check_boost,
     check_by_score,
     condition_of,
@@ -51,6 +52,8 @@ At = tuple[int, int]
 """An object: the place of its bucket, and its IID there."""
 KeptObject = tuple[Any, At, GroupKey | None]
 """The best object of a group: its row in the answer, the object, and the group; None: it is a group of its own."""
+LastGroup = tuple[int | None, GroupKey]
+"""The last group of a page: the place of the bucket of its object, and its tag."""
 PassingMasks = Sequence[Mask | None]
 """The objects of each bucket that may be found; None: all."""
 
@@ -308,8 +311,9 @@ def count_groups(finder: Finder, answers: PassingMasks) -> CountedGroups:
 def _hits_in_order(lexicon: AnyLexicon, wanted: Sequence[Wanted], search: Search) -> Hits:
     if not wanted:
         return with_groups(Hits(total=0 if search.total else None), [])
-    last, after = after_of(search)
+    tag, after = after_of(search)
     behind = places_behind(lexicon, search._replace(after=after), parse_sort(search.sort or NEWEST))
+    last = None if tag is None or after is None else (bucket_behind(lexicon, after)[0], tag)
     end = search.offset + search.limit
     finder, kept = best_in_order(lexicon, wanted, search, behind, last, end)
     page = [each for each in kept if is_behind(each[0], behind, each[2], last)][search.offset : end]
@@ -332,7 +336,7 @@ def best_in_order(
     wanted: Sequence[Wanted],
     search: Search,
     behind: Sequence[Place | None],
-    last: GroupKey | None,
+    last: LastGroup | None,
     count: int,
 ) -> tuple[Finder, list[KeptObject]]:
     """Return the best object of each group in the order of a search, until `count` of them are behind a place.
@@ -358,21 +362,22 @@ def best_in_order(
 
 
 def is_behind(
-    row: tuple[int | None, int, int], behind: Sequence[Place | None], key: Any, last: GroupKey | None
+    row: tuple[int | None, int, int], behind: Sequence[Place | None], key: Any, last: LastGroup | None
 ) -> bool:
     """Return whether an object of an order - its key, its bucket, its IID - is behind a place.
 
     Args:
         behind: the place in each bucket; None: all are.
         key: the group of the object.
-        last: the object at the place itself counts as behind for groups after this one; None: for none.
+        last: in its bucket, the object at the place itself counts as behind for groups after this one; None: for none.
+            In other buckets, no object is at the place, although its IID may be that of one.
     """
     value, number, iid = row
     place = behind[number]
     if place is None:
         return True
     mine, its = ((each is None, -(each or 0), -at) for each, at in ((value, iid), place))
-    return mine > its or (mine == its and is_later(key, last))
+    return mine > its or (mine == its and last is not None and last[0] == number and is_later(key, last[1]))
 
 
 def is_later(key: GroupKey | None, last: GroupKey | None) -> bool:

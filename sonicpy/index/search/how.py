@@ -8,10 +8,10 @@ from sonicpy._native.plan import FORBIDDEN, Clause, Plan
 from sonicpy._native.terms import Terms
 from sonicpy.api.held_word import HeldWord
 from sonicpy.index.search.begun_words import begins_so
-from sonicpy.index.search.fields import plain_plan, plain_word
+from sonicpy.index.search.fields import plain_plan
 from sonicpy.index.search.parts import Word, words_of
 from sonicpy.index.search.statistics import Statistics
-from sonicpy.store.rows.named_words import is_whole
+from sonicpy.store.rows.named_words import is_whole, plain_word
 
 WORDS_SHOWN = 100
 """The most words of an object that are named: those that add most to its score."""

@@ -20,6 +20,7 @@ from sonicpy.index.search.demands import demands_of
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.inner import joined_words
 from sonicpy.index.search.statistics import Statistics
+from sonicpy.store.rows.named_words import plain_word
 from sonicpy.store.rows.order_rows import ORDERED, ordered_in
 from sonicpy.store.views.bucket_reader import BucketReader, window_count
 
@@ -107,7 +108,8 @@ def with_phrases(plan: Plan, terms: Terms, statistics: Statistics, matching: Mat
             if clause.term in among:  # alternatives joined in one clause come before the clause of the word alone
                 forms.pop(clause.term, None)
             whole = (slot for slot in clause.slots if slot.how in ("exact", "form") and not slot.together)
-            forms.setdefault(clause.term, []).extend(word for slot in whole for word in slot.words)
+            # The order is that of all words of an object, whatever fields the query names.
+            forms.setdefault(clause.term, []).extend(plain_word(word) for slot in whole for word in slot.words)
     known: dict[bytes, tuple[bytes, ...]] = {}
     for word in dict.fromkeys(word.encode() for _, words in demands.phrases for word in words):
         number = numbers.get(word, -1)

@@ -250,16 +250,25 @@ def places_behind(lexicon: AnyLexicon, search: Search, sort: Sort) -> Sequence[P
     parts = parts_of(lexicon)
     if search.after is None:
         return [None] * len(parts)
-    number: int | None = 0
-    name = search.after
-    if isinstance(lexicon, UnitedLexicon):
-        bucket, name = split_bucket(name)
-        number = lexicon.names.index(bucket) if bucket in lexicon.names else None
+    number, name = bucket_behind(lexicon, search.after)
     place = None if number is None else place_of(parts[number].reader, name, sort)
     if number is None or place is None:
         raise nothing_behind(search.bucket, search.after, is_one=not search.buckets)
     before, after = (place[0], 0), (place[0], NEWEST_IID)  # equal values: none of an earlier bucket, all of a later one
     return [*[before] * number, place, *[after] * (len(parts) - number - 1)]
+
+
+def bucket_behind(lexicon: AnyLexicon, after: str) -> tuple[int | None, str]:
+    """Return the place of the bucket of an object behind which a page begins, and the name of the object there; None:
+    the bucket is not searched.
+
+    Args:
+        after: the object, as the search names it.
+    """
+    if not isinstance(lexicon, UnitedLexicon):
+        return 0, after
+    bucket, name = split_bucket(after)
+    return lexicon.names.index(bucket) if bucket in lexicon.names else None, name
 
 
 def in_order(

@@ -122,15 +122,17 @@ class UnitedLexicon(Statistics):
         """The reader of one of the buckets, which all have the same rules."""
         self.live = parts[0].live
         self._lexicons = lexicons
-        self._rows: dict[bytes, TermInfo | None] = {}
-        self._holders: dict[bytes, list[int]] = {}  # by the same words, the places of the buckets
+        # The rows of words, and by the same words, the places of the buckets. Other threads may go on with those that
+        # one of them replaces.
+        self._known: tuple[dict[bytes, TermInfo | None], dict[bytes, list[int]]] = {}, {}
         self._readers = [part.reader for part in parts]
         self._families: dict[tuple[bytes, Matching], Family] = {}
 
     @cached_property
     def moment(self) -> tuple[object, ...]:
         """The state of all buckets: answers are valid until it changes."""
-        return tuple((part.reader.serial, part.reader.state.lexicon_version) for part in self.parts)
+        states = ((part.reader.serial, part.reader.state.lexicon_version) for part in self.parts)
+        return (self.parts[0].known_synonyms, *states)  # those of the collection
 
     @cached_property
     def objects(self) -> int:
@@ -145,23 +147,18 @@ class UnitedLexicon(Statistics):
 
     def rows(self, words: list[bytes]) -> list[TermInfo | None]:
         """Return the row of each of some words, with the frequency in all buckets; None: no object holds it."""
-        known = self._rows
-        missing = [word for word in words if word not in known]
-        if len(known) + len(missing) > CACHED_MAX:
-            known.clear()
-            self._holders.clear()
-            missing = words
-        if missing:
-            columns = words_of_all(self._readers, missing, letters=counts_letters(self.reader.rules))
-            for word, rows in zip(missing, zip(*columns, strict=True), strict=True):
-                known[word] = self._summed(word, rows)
-                self._holders[word] = [place for place, row in enumerate(rows) if row is not None]
+        known, _ = self._looked_up(words)
         return [known[word] for word in words]
+
+    def named_rows(self, words: list[bytes]) -> list[TermInfo | None]:
+        """Return the rows of words some of which are terms of named texts, as `rows` does."""
+        columns = [reader.with_texts.words(words) for reader in self._readers]
+        return [self._summed(word, rows) for word, rows in zip(words, zip(*columns, strict=True), strict=True)]
 
     def holders(self, words: list[bytes]) -> list[int]:
         """Return the places of the buckets that hold one of some words."""
-        self.rows(words)
-        return sorted(set().union(*(self._holders[word] for word in words)))
+        _, holders = self._looked_up(words)
+        return sorted(set().union(*(holders[word] for word in words)))
 
     def family(self, word: bytes, matching: Matching) -> Family:
         """Return the other words of a word's family: at most FAMILY_MAX sure and FAMILY_MAX doubtful ones."""
@@ -251,6 +248,20 @@ class UnitedLexicon(Statistics):
 
     def __len__(self) -> int:
         return sum(1 for _ in self.completions(b""))
+
+    def _looked_up(self, words: list[bytes]) -> tuple[dict[bytes, TermInfo | None], dict[bytes, list[int]]]:
+        """Return rows and holders by word, those of some words among them."""
+        known, holders = self._known
+        missing = [word for word in words if word not in known]
+        if len(known) + len(missing) > CACHED_MAX:
+            known, holders = self._known = {}, {}
+            missing = words
+        if missing:
+            columns = words_of_all(self._readers, missing, letters=counts_letters(self.reader.rules))
+            for word, rows in zip(missing, zip(*columns, strict=True), strict=True):
+                holders[word] = [place for place, row in enumerate(rows) if row is not None]
+                known[word] = self._summed(word, rows)  # the last step: who finds it finds the holders, too
+        return known, holders
 
     def _summed(self, word: bytes, rows: Sequence[TermInfo | None]) -> TermInfo | None:
         """Return the row of a word for all buckets, whose frequencies are sums; None: no object holds the word."""

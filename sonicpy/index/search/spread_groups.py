@@ -91,7 +91,7 @@ def _rows_in_order(
     place, last = None, None
     if behind is not None:
         place = place_by_age(reader, *behind[:3])
-        last = behind[3] if reader.number_of(behind[2]) is not None else None
+        last = (0, behind[3]) if reader.number_of(behind[2]) is not None else None
     finder, kept = best_in_order(lexicon, [wanted], search, [place], last, end)
     names, count = reader.oids([iid for _, (_, iid), _ in kept]), reader.state.next_iid
     rows = [(name, row[0], at[1] / count) for name, (row, at, _) in zip(names, kept, strict=True)]

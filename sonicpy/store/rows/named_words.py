@@ -59,6 +59,11 @@ def split_name(term: bytes) -> tuple[bytes, bytes]:
     return name, word
 
 
+def plain_word(word: bytes) -> bytes:
+    """Return a word of a plan without the name of its text."""
+    return split_name(word)[1] if is_named(word) else word
+
+
 def pack_names(names: Iterable[bytes]) -> bytes:
     """Return the fact with the names of texts, a NUL between two."""
     return b"\0".join(names)
