@@ -365,9 +365,8 @@ class Engine(TextEngine):
     def commit(self) -> None:
         """Make all changes visible to other threads and processes."""
         with self.changing():
-            store = self.store
-            store.commit()
-            for bucket, version in store.take_flushed().items():
+            self.store.commit()
+            for bucket, version in self.store.take_flushed().items():
                 self.forget_bucket(bucket, version)
 
     @property

@@ -180,8 +180,9 @@ class RecoveringStore(StoreReader):
         return self._write_cache.pending_buckets.copy()
 
     def forget_pending_bucket(self, bucket: int) -> None:
-        """Drop a bucket from `pending_buckets` because it was flushed."""
+        """Drop a flushed bucket from `pending_buckets`, and its rows from the cache of readers."""
         self._write_cache.pending_buckets.discard(bucket)
+        self._snapshot_cache.forget(bucket)
 
     def take_flushed(self) -> dict[int, int]:
         """Return the buckets whose flush was committed since the last call, with the versions of their graphs."""

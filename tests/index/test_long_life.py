@@ -4,7 +4,9 @@ Queries with every kind of sign and option come between changes of every kind, s
 masks which one query has kept meet other queries and later states.
 """
 
+import gc
 import random
+import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +16,8 @@ import pytest
 
 import sonicpy
 from sonicpy import Index, InvalidArgument
+from sonicpy.graph.pending import PendingWords
+from sonicpy.store.rows.known_pending import KnownPending
 from tests.support.examples import examples
 
 BUCKETS, FIELDS = ("b1", "b2"), ("title", "body")
@@ -166,3 +170,19 @@ def test_answers_are_those_of_a_copy_just_opened(tmp_path: Path, seed: int, obje
                 for query, *found in zip(asked, waiting, committed, answers(fresh, asked), strict=True):
                     assert found[0] == found[1] == found[2], (step, query)
             shutil.rmtree(copy)
+
+
+def test_no_cache_keeps_the_words_of_flushed_buckets(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path / "store") as index:
+        for number in range(12):
+            for word in (f"word{number}x{place}" for place in range(50)):
+                index.push("c", "b", word, f"{word} shared", tags=["t"])
+                assert index.query("c", "b", word, filter="t") == [word]
+            index.flush("c", "b")
+        index.push("c", "b", "o", "text")
+        index.commit()
+        assert index.query("c", "b", "text") == ["o"]
+        gc.collect()
+        mine = [each for each in gc.get_objects() if isinstance(each, KnownPending | PendingWords)]
+        held = {word for each in mine for word in (each.words if isinstance(each, KnownPending) else each.source)}
+        assert not {word for word in held if re.match(rb"word\d+x", word)}

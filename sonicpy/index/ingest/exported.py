@@ -10,7 +10,6 @@ from sonicpy.store.fields.facts import OF_OBJECTS, pack_facts
 from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows.bucket_rules import MIRRORS, RULES, unpack_rules
 from sonicpy.store.rows.language_counts import LANGUAGES, unpack_languages
-from sonicpy.store.rows.mirror_notes import unpack_mirrors
 from sonicpy.store.rows.uses import check_known
 from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS
 
@@ -79,7 +78,10 @@ def facts_of(row: Mapping[str, Any]) -> dict[int, bytes]:
     if following:
         raise ValueError(f"a fact of the kind {min(following)} follows from objects")
     unpack_languages(facts.get(LANGUAGES))
-    unpack_mirrors(facts.get(MIRRORS))
+    if MIRRORS in facts:
+        from sonicpy.store.rows.mirror_notes import unpack_mirrors  # noqa: PLC0415  few buckets have any
+
+        unpack_mirrors(facts[MIRRORS])
     try:
         unpack_rules(facts.get(RULES))
     except StoreDamaged as error:

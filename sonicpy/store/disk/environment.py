@@ -397,17 +397,9 @@ class Environment:
         return size
 
     def wait_for_others(self, seconds: float = inf) -> bool:
-        """Wait until copies of the environment and reads by other threads have ended.
-
-        Args:
-            seconds: time limit.
-
-        Returns:
-            Whether all have ended in time.
-        """
-        return self.wait_for_copies(seconds) and wait_for_readers(
-            self.transactions, besides=get_ident(), seconds=seconds
-        )
+        """Wait until copies of the environment and reads by other threads have ended; return whether they have within
+        `seconds`."""
+        return self.wait_for_copies(seconds) and wait_for_readers(self.transactions, get_ident(), seconds)
 
     def wait_for_copies(self, seconds: float = inf) -> bool:
         """Wait until copies of the environment have ended; return whether they have within `seconds`."""

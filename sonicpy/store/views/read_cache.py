@@ -25,6 +25,7 @@ from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.bucket_state import BucketCounts, BucketState
 from sonicpy.store.rows.changes import ChangesBetween, RecentChanges, Touched, changes_since
 from sonicpy.store.rows.keys import (
+    BESIDE_MARKS,
     TERM_KEY_BYTES,
     VALUES_MARK,
     block_key,
@@ -154,6 +155,13 @@ class SnapshotCache:
         for rows in (self.names, self.pending, self.new_names):
             for bucket in [number for number in tuple(rows) if number not in self.buckets]:
                 rows.pop(bucket, None)
+
+    def forget(self, bucket: int) -> None:
+        """Drop the rows of a flushed bucket, which would stay for IDLE_COMMITS commits."""
+        if bucket in self.names or bucket in self.pending:
+            for number in (bucket, *(bucket | mark for mark in BESIDE_MARKS)):
+                for rows in (self.buckets, self.names, self.pending, self.new_names):
+                    rows.pop(number, None)
 
     def of(self, bucket: int, view: View) -> BucketCache:
         """Return the cache of a bucket.
