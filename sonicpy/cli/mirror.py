@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,8 +34,8 @@ from sonicpy.index.mirrored import Drift, MirrorReport
 DRIFTED = 1
 ROWS_REFUSED = 3
 SHOWN_MAX = 5
-UNMARKED = frozenset((b"", b"0", b"0.0", b"false", b"f", b"no", b"n", b"none", b"null"))
-"""The texts, in small letters, that do not mark a row as deleted."""
+UNMARKED = re.compile(rb"\s*(?:[0\s:.-]*(?:0T0[0:.]*)?|false|f|no|n|none|null)\s*\Z", re.IGNORECASE)
+"""The pattern of texts that do not mark a row as deleted: also zeros, such as the date that MySQL has for no date."""
 TAGS, VALUE, VECTOR = "tags:", "value:", "vector:"
 """The prefixes of the names of columns that hold the stored form of tags, of a value, and of a vector."""
 TEXT = "text:"
@@ -308,9 +309,9 @@ def is_marked(value: Any) -> bool:
     if is_missing(value):
         return False
     if isinstance(value, str):
-        return value.strip().lower().encode("utf-8", "replace") not in UNMARKED
+        return not UNMARKED.match(value.encode("utf-8", "replace"))
     if isinstance(value, bytes | bytearray | memoryview):
-        return bytes(value).rstrip(b"\0").strip().lower() not in UNMARKED
+        return not UNMARKED.match(bytes(value).rstrip(b"\0"))
     try:
         return bool(value != 0)
     except ArithmeticError:  # a Decimal of the kind sNaN

@@ -121,12 +121,14 @@ def test_the_names_of_deleted_rows(source: Source) -> None:
 
 
 LIVE: tuple[Any, ...] = (
-    None, float("nan"), Decimal("NaN"), Decimal("sNaN"), "", " ", "0", "0.0", "False", "no", "NULL", 0, 0.0, -0.0,
+    None, float("nan"), Decimal("NaN"), Decimal("sNaN"), "", " ", "0", "0.0", "False", "no", "NULL", 0, "0.00",
+    "0000-00-00 00:00:00", "0000-00-00T00:00:00", "00:00", b"0000-00-00", 0.0, -0.0,
     False, Decimal("0.00"), Decimal("0E+7"), Decimal("-0"), b"", b"\0", bytes(3), bytearray(1), memoryview(b"\0"), b"0",
     b"0\0\0", b"f", b"false", b"No ",
 )  # fmt: skip
 GONE: tuple[Any, ...] = (
-    1, -1, 0.5, True, Decimal("0.01"), Decimal("Infinity"), "1", "t", "yes", "2026-01-31", date(2026, 1, 31),
+    1, -1, 0.5, True, Decimal("0.01"), Decimal("Infinity"), "1", "t", "yes", "2026-01-31", "0.01",
+    "no one", "nn", "0 no yes", "t0", date(2026, 1, 31),
     datetime(1970, 1, 1), b"\1", b"\x80", b"\0\1", b"\1\0", b"\xff\xff", memoryview(b"\1"), b"1", b"t", b"true",
     b"\xa0", [], [0],
 )  # fmt: skip
