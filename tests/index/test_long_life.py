@@ -175,7 +175,7 @@ def test_answers_are_those_of_a_copy_just_opened(tmp_path: Path, seed: int, obje
 def test_no_cache_keeps_the_words_of_flushed_buckets(tmp_path: Path) -> None:
     with sonicpy.open(tmp_path / "store") as index:
         for number in range(12):
-            for word in (f"word{number}x{place}" for place in range(50)):
+            for word in (f"flushed{number}x{place}" for place in range(50)):
                 index.push("c", "b", word, f"{word} shared", tags=["t"])
                 assert index.query("c", "b", word, filter="t") == [word]
             index.flush("c", "b")
@@ -185,4 +185,4 @@ def test_no_cache_keeps_the_words_of_flushed_buckets(tmp_path: Path) -> None:
         gc.collect()
         mine = [each for each in gc.get_objects() if isinstance(each, KnownPending | PendingWords)]
         held = {word for each in mine for word in (each.words if isinstance(each, KnownPending) else each.source)}
-        assert not {word for word in held if re.match(rb"word\d+x", word)}
+        assert not {word for word in held if re.match(rb"flushed\d+x", word)}
