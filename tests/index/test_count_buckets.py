@@ -22,7 +22,7 @@ def change(index: Index, random: Random) -> None:
         case 3:
             index.pop(collection, bucket, "o", "alpha")
         case 4:
-            index.engine.store.commit()
+            index.engine.commit()
         case 5 if random.randrange(6) == 0:
             index.flush_collection(collection)
         case 6 if random.randrange(3) == 0:
