@@ -83,7 +83,7 @@ def change(chance: random.Random, index: sonicpy.Index, twin: Twin) -> None:
             index.flush(*SCOPE, oid)
             twin.objects.pop(oid, None)
         case _:
-            index._engine.store.commit()
+            index._engine.commit()
 
 
 def check(index: sonicpy.Index, twin: Twin) -> None:
