@@ -73,7 +73,7 @@ class PendingWords:
 
     @property
     def size(self) -> int:
-        """The number of words and aliases, which take about 60 bytes each."""
+        """The number of words and aliases."""
         return len(self.words) + len(self.aliases)
 
     def refresh(self) -> None:

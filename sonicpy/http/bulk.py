@@ -3,6 +3,7 @@
 from bisect import insort
 from collections.abc import AsyncIterator
 from json import JSONDecodeError
+from operator import attrgetter
 
 from sonicpy.arguments import text_of
 from sonicpy.errors import CommandError, InvalidArgument, sentence_of
@@ -66,16 +67,13 @@ class Rows:
 
     def _refuse(self, number: int, reason: str) -> None:
         self._refused += 1
-        insort(self._named, RefusedJson(row=number, reason=reason), key=_row)  # lines are refused before rows
-        del self._named[NAMED_MAX:]
+        if len(self._named) < NAMED_MAX or number < self._named[-1].row:  # lines are refused before rows
+            insort(self._named, RefusedJson(row=number, reason=reason), key=attrgetter("row"))
+            del self._named[NAMED_MAX:]
 
     def report(self) -> BulkJson:
         """Return the outcome of the rows."""
         return BulkJson(pushed=self._pushed, refused=self._refused, first_refused=self._named)
-
-
-def _row(refused: RefusedJson) -> int:
-    return refused.row
 
 
 async def push_stream(backend: Backend, parts: AsyncIterator[bytes], *, upsert: bool = False) -> BulkJson:

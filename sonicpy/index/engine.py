@@ -394,7 +394,7 @@ class Engine(TextEngine):
 
     def forget_bucket(self, bucket: int, version: int) -> None:
         """Drop the graph and the caches of a flushed bucket; `version` is that of its graph, 0: none."""
-        self.store.forget_pending_bucket(bucket)
+        self.store.forget_bucket(bucket)
         self.lexicons.forget(bucket)
         self.graphs.forget(bucket, version, self.store.last_commit() if version else 0)
 

@@ -179,7 +179,7 @@ class RecoveringStore(StoreReader):
         """Return the ids of the buckets that may have words waiting for consolidation."""
         return self._write_cache.pending_buckets.copy()
 
-    def forget_pending_bucket(self, bucket: int) -> None:
+    def forget_bucket(self, bucket: int) -> None:
         """Drop a flushed bucket from `pending_buckets`, and its rows from the cache of readers."""
         self._write_cache.pending_buckets.discard(bucket)
         self._snapshot_cache.forget(bucket)

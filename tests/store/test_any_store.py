@@ -13,7 +13,7 @@ from tests.store.shorthand import ANALYSER, MAP_BYTES, found, open_store, push
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "push": push("o1", "alpha")[:4],
     "apply": (push("o1", "alpha"),), "apply_pushes": ([],), "maintain": (lambda view: None,), "sweep": (1,),
-    "forget_pending_bucket": (1,), "backup": (Path(),), "note_server": ("",), "refuse": (None,),
+    "forget_bucket": (1,), "backup": (Path(),), "note_server": ("",), "refuse": (None,),
 }  # fmt: skip
 
 MEMBERS = sorted(members(AnyStore) - {"is_closed"})
@@ -62,6 +62,6 @@ def test_an_open_store_gives_a_copy_of_its_pending_buckets(tmp_path: Path) -> No
     assert pending == {0}
     pending.clear()
     assert store.pending_buckets() == {0}
-    store.forget_pending_bucket(0)
+    store.forget_bucket(0)
     assert store.pending_buckets() == set()
     store.close()

@@ -158,7 +158,7 @@ class StoreMachine(RuleBasedStateMachine):
                 built = None if words is None else write_graph(pool, words, GraphLimits())
                 scope = view.transaction.get(tables.BUCKETS, bucket.to_bytes(4, "big"))
             if built is None:
-                self.store.forget_pending_bucket(bucket)  # it was flushed
+                self.store.forget_bucket(bucket)  # it was flushed
                 continue
             assert scope is not None
             graph = WordGraph(pool.path(bucket, built.version))

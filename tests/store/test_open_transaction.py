@@ -232,7 +232,7 @@ def test_what_a_flush_leaves_is_told_once_it_is_committed(tmp_path: Path) -> Non
     store.commit()
     assert store.take_flushed() == {first: 0}
     assert store.take_flushed() == {}
-    store.forget_pending_bucket(second)
+    store.forget_bucket(second)
     assert second not in store.pending_buckets()
     store.close()
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from sonicpy.config import Config
 from sonicpy.errors import SonicError
 from sonicpy.server.jobs.maintenance import batches
+from sonicpy.server.watching.unexpected import Unexpected
 
 if TYPE_CHECKING:
     from sonicpy.index.index import Index
@@ -60,7 +61,7 @@ class PeriodicTasks:
         self._last_commit = -1
         self._changed_s = 0.0
         self._is_packed = False
-        self._unexpected = ""  # the last error that is no SonicError
+        self._unexpected = Unexpected(logger, "of the periodic work")
         self._looked_at = -1  # the last bucket whose pending words were counted
 
     async def run(self) -> None:
@@ -73,10 +74,7 @@ class PeriodicTasks:
                 except SonicError as error:
                     logger.error("%s", error)
                 except Exception as error:  # noqa: BLE001 - commits and syncs go on after a fault of another task
-                    is_new, self._unexpected = repr(error) != self._unexpected, repr(error)
-                    logger.error(
-                        "an unexpected error of the periodic work: %r", error, exc_info=error if is_new else None
-                    )
+                    self._unexpected.log(error)
 
     def _due(self) -> list[Callable[[], Awaitable[None]]]:
         """Return the tasks that are due now."""

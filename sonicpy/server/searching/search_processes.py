@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from sonicpy.server.connections.serving import Serving
     from sonicpy.server.jobs.committer import Committer
 
+from sonicpy.server.watching.unexpected import Unexpected
+
 logger = logging.getLogger(__name__)
 
 TICK_S = 0.5
@@ -77,7 +79,7 @@ class SearchProcesses:
         self._all_busy_s = 0.0
         self._has_moved = False  # connections, at the last tick
         self._kept = 0  # connections that stayed here since the last tick
-        self._unexpected = ""  # error, the last one
+        self._unexpected = Unexpected(logger, "with the search processes")
 
     # -- for the service ---------------------------------------------------------------------------------------------
 
@@ -169,8 +171,7 @@ class SearchProcesses:
         try:
             await work()
         except Exception as error:  # noqa: BLE001 - a fault in one tick must not be the end of all
-            is_new, self._unexpected = repr(error) != self._unexpected, repr(error)
-            logger.error("an unexpected error with the search processes: %r", error, exc_info=error if is_new else None)
+            self._unexpected.log(error)
 
     @property
     def _lacks_one(self) -> bool:
