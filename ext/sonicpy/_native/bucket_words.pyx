@@ -312,7 +312,7 @@ cdef class BucketWords:
 
     cdef list find_joined(self, bytes word, matching):
         graph = self.open_graph()
-        cdef list sources = self.all_part_sources(graph)
+        cdef list sources = some_of(self.all_part_sources(graph))
         cdef set found = set()
         if sources:
             found = self._rules.joined_with(sources, [] if graph is None else [graph.source], word, matching)
@@ -422,7 +422,7 @@ cdef class BucketWords:
 
 
 cdef list some_of(list sources):
-    """Return the sources of pending words, or of their aliases, that are not empty."""
+    """Return the sources of words, or of their aliases, that are not empty."""
     return [source for source in sources if source]
 
 

@@ -9,9 +9,10 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t
 
 from sonicpy._native.expansions cimport put_expanded
-from sonicpy._native.plan cimport PART_SHARE, R_BRINGS, Clause, Plan, Slot, clauses_of, new_slot, put_joined, size_of
+from sonicpy._native.inner_words cimport add_parted, add_same
+from sonicpy._native.plan cimport R_BRINGS, Clause, Plan, Slot, clauses_of, new_slot, size_of
 from sonicpy._native.terms cimport F_PART, Terms
-from sonicpy._native.top_k cimport COMPLETED, EXACT
+from sonicpy._native.top_k cimport EXACT
 
 from sonicpy._native.clauses import (
     add_completions,
@@ -21,20 +22,15 @@ from sonicpy._native.clauses import (
     require_held,
     run_clauses,
     set_match,
-    whole_clauses,
 )
 from sonicpy._native.neighbours import words_together as made_together
-from sonicpy._native.parts import tokens_of
 from sonicpy._native.plan import add_forms, let_stop_words_search
 from sonicpy._native.term_rows import held_forms, held_words
 
 cdef enum:
     EXPANDED = 16
-    LOW_LINE = 95
     LIKE = 3  # a short form of a word that no object holds surely begins with this number of its letters
     SHORT_FORM = 4  # letters of such a form, at most
-    WITH_SEVERAL = 16  # words that have several words of a query as parts, at most, to count as these words together
-    LOOKED_UP = 64  # words whose rows are read at once to count them
     SENTENCE = 8  # more terms than this make no words together: TERMS_MAX of neighbours.pyx
     LONG_FROM = 2
     LONGEST_FROM = 5
@@ -55,7 +51,6 @@ LONGEST_FROM letters more than the typed one; the last list has all others."""
 
 cdef double strength = SHARE_STRENGTH, exponent_max = SHARE_EXPONENT_MAX
 cdef tuple shares = COMPLETION_SHARES
-cdef double TOGETHER_SHARE = 0.5  # of a term's weight that a word has that has other words of the query as parts, too
 cdef double LETTER_SHARE = 0.5  # weight of a last word of one character, at most: share of the least of other words
 cdef tuple SIGNED = (b"+", b"++", b"#")
 cdef object nothing_left_out = MappingProxyType({})
@@ -177,111 +172,6 @@ def find_pieces(statistics, list clauses not None, Terms terms not None, bint fo
         return {}
     cuttable = cuttable_clauses(clauses, terms, sources)
     return rarely.pieces(statistics, cuttable, folds=folds) if cuttable else {}
-
-
-# -- parts of joined words -----------------------------------------------------------------------------------------
-
-
-def core_of(bytes word not None) -> bytes:
-    """Return a word without the signs at its ends; a word of several tokens is returned as it is."""
-    cdef list tokens
-    if word.isalnum():
-        return word
-    tokens = tokens_of(word)
-    return tokens[0] if len(tokens) == 1 else word
-
-
-def add_inner(statistics, list clauses not None, Terms terms not None, matching) -> None:
-    """Add to the clauses that bring objects the words that have the typed word, or a form of it, as a part.
-
-    A word that has several words of the query as parts is these words, written together: `get_user_by_id` for `get user`.
-
-    Args:
-        matching: the matching of families; None: no word has a family.
-    """
-    add_parted(statistics, add_same(statistics, clauses, terms, matching))
-
-
-cdef list add_same(statistics, list clauses, Terms terms, matching):
-    """Add to the clauses those words with the typed word as a part that count as the word itself: they make an object
-    hold every word of the query.
-
-    Returns:
-        The clauses with other such words, and these words.
-    """
-    cdef list joined = [], words, same, few
-    cdef dict held
-    cdef set several
-    cdef Clause clause
-    cdef Py_ssize_t place
-    for clause in whole_clauses(clauses, terms):
-        words = statistics.joined(core_of((<Slot?> clause.slots[0]).words[0]), matching)
-        if words:
-            joined.append((clause, words))
-    several = with_several(statistics, joined) if len(joined) > 1 else None
-    for place, (clause, words) in enumerate(joined):
-        same = cores(words, (<Slot?> clause.slots[0]).words)
-        if not (same or several):
-            continue
-        few = [word for word in words if word in several and word not in same] if several else []
-        held = dict(statistics.held(same + few))
-        if same:  # first, so that it comes behind the word itself
-            put_joined(clause, same, held, statistics.objects, PART_SHARE, EXACT)
-        if few:
-            put_joined(clause, few, held, statistics.objects, TOGETHER_SHARE, EXACT)
-        joined[place] = clause, [word for word in words if word not in same and word not in few]
-    return joined
-
-
-cdef int add_parted(statistics, list joined) except -1:
-    """Add the other words that have the typed word as a part.
-
-    Args:
-        joined: the result of `add_same`.
-    """
-    cdef list asked = [], words
-    cdef dict held
-    cdef Clause clause
-    for _, words in joined:
-        asked += words
-    if asked:
-        held = dict(statistics.held(asked))
-        for clause, words in joined:
-            put_joined(clause, words, held, statistics.objects, PART_SHARE, COMPLETED)
-    return 0
-
-
-cdef set with_several(statistics, list joined):
-    """Return the words that objects hold and that have several words of a query as parts; None: there are none. If
-    there are very many, as of `www` and `com`, they are none.
-
-    Args:
-        joined: for each word of the query, its clause and the words that have it as a part.
-    """
-    cdef set once = set(), several = set(), found = set()
-    cdef list words, asked
-    cdef Py_ssize_t at
-    for words in sorted([words for _, words in joined], key=len):
-        several.update(once.intersection(words))
-        once.update(words)
-    asked = list(several)
-    for at in range(0, len(asked), LOOKED_UP):  # so that of very many, few rows are read
-        found.update([word for word, _ in statistics.held(asked[at:at + LOOKED_UP])])
-        if len(found) > WITH_SEVERAL:
-            return None
-    return found or None
-
-
-cdef list cores(list words, tuple typed):
-    """Return the words that are typed ones with low lines at their ends: `__main__`, or `_so_` in Markdown."""
-    cdef list found = []
-    cdef bytes word
-    cdef const char *text
-    for word in words:
-        text = PyBytes_AS_STRING(word)
-        if (text[0] == LOW_LINE or text[PyBytes_GET_SIZE(word) - 1] == LOW_LINE) and word.strip(b"_") in typed:
-            found.append(word)
-    return found
 
 
 # -- completions ---------------------------------------------------------------------------------------------------
@@ -472,7 +362,7 @@ def plan_words(
         plan = plan_of(apart + begun, average, size, full_first, enough)
         if fills(plan):
             return plan
-    add_parted(statistics, joined)
+    add_parted(statistics, joined, matching)
     complete_last(statistics, last, clauses, terms, search, rarely)
     read_unknown(statistics, clauses, terms, pieces, last, matching, search, rarely)
     if pieces or others:

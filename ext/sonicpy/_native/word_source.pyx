@@ -19,6 +19,9 @@ cdef enum:
 cdef class WordSource:
     """The words of an automaton, or no words, for walks (word_walks.pyx)."""
 
+    def __bool__(self) -> bool:
+        return not is_empty(&self.words, root_of(&self.words))
+
 
 cdef class SortedWords(WordSource):
     """Words in byte order, each once. Words can be added, but not removed.

@@ -4,8 +4,8 @@ A word that leads to nothing else finds the words that end with it, but for an i
 `Hochspannung`, and `Hochspannungen`.
 """
 
+from sonicpy._native.inner_words import core_of
 from sonicpy._native.plan import Clause, add_joined
-from sonicpy._native.planner import core_of
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, STOP
 from sonicpy._native.word_break import is_unspaced_letter

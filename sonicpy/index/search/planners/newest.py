@@ -4,10 +4,10 @@ from collections.abc import Container
 from typing import TYPE_CHECKING
 
 from sonicpy._native.expansions import expand
+from sonicpy._native.inner_words import add_inner
 from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Plan, Slot, add_forms
 from sonicpy._native.planner import (
     EXPANDED_WORDS,
-    add_inner,
     complete_last,
     families_of,
     find_pieces,
