@@ -181,8 +181,12 @@ class Connections:
     def _start(self, mode: str) -> socket.socket:
         connection = socket.create_connection((HOST, self._server.port), ANSWER_S)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        with connection.makefile("rb", buffering=0) as lines:
-            lines.readline()
-            connection.sendall(f"START {mode} {PASSWORD}\r\n".encode())
-            lines.readline()
+        try:
+            with connection.makefile("rb", buffering=0) as lines:
+                lines.readline()
+                connection.sendall(f"START {mode} {PASSWORD}\r\n".encode())
+                lines.readline()
+        except ConnectionError as error:
+            connection.close()
+            raise RuntimeError(f"{error}; {self._server.state()}") from error
         return connection

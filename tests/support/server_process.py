@@ -65,6 +65,12 @@ class ServerProcess(ABC):
         assert self._process is not None, "it was not started"
         return self._process.pid
 
+    def state(self) -> str:
+        """Return whether the process of the server still runs, and its output, for the message of an error."""
+        status = None if self._process is None else self._process.poll()
+        said = self.beside("log").read_text(errors="replace")
+        return f"{self.name} {'runs' if status is None else f'ended with status {status}'}:\n{said}"
+
     def start(self) -> None:
         """Start the server and wait until it accepts connections.
 
