@@ -7,6 +7,7 @@ import pwd
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,13 +58,16 @@ def open_postgres(folder: Path) -> Iterator[Any]:
         subprocess.run(words, check=True, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     call(str(place / "initdb"), "-D", str(folder / "data"), "-U", USER, "-A", "trust", "-N")
-    call(str(place / "pg_ctl"), "-D", str(folder / "data"), "-w", "-o", f"-k {folder} {SETTINGS}", "start")
-    try:
-        psycopg = importlib.import_module("psycopg")
-        with psycopg.connect(host=str(folder), user=USER, dbname="postgres", autocommit=True) as connection:
-            yield connection
-    finally:
-        call(str(place / "pg_ctl"), "-D", str(folder / "data"), "-w", "-m", "immediate", "stop")
+    with tempfile.TemporaryDirectory(prefix="pg-") as sockets:  # the path of a socket has at most 107 bytes
+        if is_root:
+            os.chown(sockets, account.pw_uid, account.pw_gid)
+        call(str(place / "pg_ctl"), "-D", str(folder / "data"), "-w", "-o", f"-k {sockets} {SETTINGS}", "start")
+        try:
+            psycopg = importlib.import_module("psycopg")
+            with psycopg.connect(host=sockets, user=USER, dbname="postgres", autocommit=True) as connection:
+                yield connection
+        finally:
+            call(str(place / "pg_ctl"), "-D", str(folder / "data"), "-w", "-m", "immediate", "stop")
 
 
 def asked_by_pgbench(
