@@ -242,7 +242,7 @@ def test_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             index.upsert("c", "b", "o", text)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument):
         index.upsert("c", "b", "a name", "one")
-    for way in ("store", "vector_pushes"):
+    for way in ("vector_pushes", "changing.record_size"):
         monkeypatch.setattr(f"sonicpy.store.{way}.RECORD_MAX_BYTES", 5_000)
     many = " ".join(f"{number:x}{'y' * 30}" for number in range(300))
     with pytest.raises(InvalidArgument, match="split the text"):
