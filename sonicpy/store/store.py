@@ -33,11 +33,11 @@ from sonicpy.store.changing.mutations import (
     PushTerms,
     PushWith,
     UpsertTerms,
+    check_size,
     pack_mutation,
     pack_push,
     pack_push_with,
 )
-from sonicpy.store.changing.record_size import check_size
 from sonicpy.store.changing.same_rules import check_rules
 from sonicpy.store.disk import folder as store_folder
 from sonicpy.store.disk.background_sync import BackgroundSync

@@ -109,8 +109,8 @@ def test_refused_rows_are_told_in_order_and_the_others_are_there(tmp_path: Path)
 
 
 def test_a_row_with_too_many_terms_is_refused_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("store", "vector_pushes", "changing.record_size"):
-        monkeypatch.setattr(f"sonicpy.store.{module}.RECORD_MAX_BYTES", 400)
+    for limit in ("store.RECORD_MAX_BYTES", "vector_pushes.RECORD_MAX_BYTES", "changing.mutations.RECORD_BYTES_MAX"):
+        monkeypatch.setattr(f"sonicpy.store.{limit}", 400)
     large = " ".join(f"word{n}" for n in range(100))
     rows = [("small", "hello"), ("large", large), ("named", {"body": large[:150]}), ("other", "world")]
     with open_index(tmp_path) as index:

@@ -12,7 +12,7 @@ import pytest
 
 from sonicpy.errors import InvalidArgument, StoreDamaged, StoreError, StoreFull
 from sonicpy.store import store as store_module
-from sonicpy.store.changing import record_size
+from sonicpy.store.changing import mutations
 from sonicpy.store.changing.bucket_writer import BucketWriter
 from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, PushTerms, pack_mutation
 from sonicpy.store.disk.environment import Environment
@@ -104,13 +104,13 @@ def test_a_change_may_be_as_long_as_a_record(tmp_path: Path, monkeypatch: pytest
     size = len(pack_mutation(change))
     store = open_store(tmp_path)
     store.apply(push("o0", "beta"))
-    monkeypatch.setattr(record_size, "RECORD_MAX_BYTES", size - 1)
+    monkeypatch.setattr(mutations, "RECORD_BYTES_MAX", size - 1)
     for too_long in (lambda: store.apply(change), lambda: store.apply_pushes([push("o2", "beta"), change])):
         with pytest.raises(
             InvalidArgument, match=f"a change of {size} bytes of terms is refused: at most {size - 1} are"
         ):
             too_long()
-    monkeypatch.setattr(record_size, "RECORD_MAX_BYTES", size)
+    monkeypatch.setattr(mutations, "RECORD_BYTES_MAX", size)
     store.apply(change)
     store.seal()
     assert found(store, "beta") == ["o1", "o0"]

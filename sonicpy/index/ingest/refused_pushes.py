@@ -8,8 +8,15 @@ from sonicpy._native.named_terms import names_of_named
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.ingest.given_vectors import ColumnCheck, Scoped
 from sonicpy.store.changing.column_room import check_room, has_bounds
-from sonicpy.store.changing.mutations import AnyPush, Fields, PushTerms, PushWith, UpsertTerms, pack_mutation
-from sonicpy.store.changing.record_size import check_size
+from sonicpy.store.changing.mutations import (
+    AnyPush,
+    Fields,
+    PushTerms,
+    PushWith,
+    UpsertTerms,
+    check_size,
+    pack_mutation,
+)
 from sonicpy.store.fields.all_fields import TEXTS, VALUES
 from sonicpy.store.fields.value_field import unpack_values
 from sonicpy.store.views.view import View
