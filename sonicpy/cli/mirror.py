@@ -126,9 +126,9 @@ def _pass(arguments: argparse.Namespace, target: MirrorTarget) -> int:
         reading = _reading(arguments, source, arguments.watermark, since)
         with PassProgress(arguments, source.count(since), target) as note:
             report = target.take(iter(reading), whole=since is None, progress=note)
-            if since is not None:
-                deleted = filter(None, (_name(arguments.prefix, one) for one in reading.deleted))
-                report.gone = target.erase(deleted, lambda: note(report.rows))
+            names = reading.withdrawn() if since is None else iter(reading.deleted)
+            deleted = filter(None, (_name(arguments.prefix, name) for name in names))
+            report.gone += target.erase(deleted, lambda: note(report.rows))
     if arguments.watermark is not None and reading.greatest is not None:
         target.note_watermark(reading.greatest)
     _report(arguments, report, time.monotonic() - began)
@@ -162,7 +162,7 @@ class Reading:
 
     Attributes:
         greatest: the greatest value of the watermark so far.
-        deleted: the names of deleted rows, as the source has them.
+        deleted: the names of objects whose last row so far is marked as deleted.
     """
 
     def __init__(
@@ -191,7 +191,8 @@ class Reading:
         self._unnamed = texts[: len(texts) - named] if named else ()
         self._vector = vector
         self.greatest = since
-        self.deleted: list[Any] = []
+        self.deleted: dict[str, None] = {}
+        self._live: set[int] = set()  # hashes of the names of other rows
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         """Yield the rows not marked as deleted; fill `deleted` and `greatest`.
@@ -205,9 +206,9 @@ class Reading:
                 value = plain_value(_of(row, self._watermark))
                 if value is not None and (self.greatest is None or self._is_greater(value)):
                     self.greatest = value
-            if self._deleted is not None and is_marked(_of(row, self._deleted)):
-                self.deleted += [row[name] for name in self._ids if name in row][:1]
-            elif is_plain and _are_texts(row, self._texts):
+            if self._deleted is not None and self._is_deleted(row, self._deleted):
+                continue
+            if is_plain and _are_texts(row, self._texts):
                 yield row  # as most are
             else:
                 yield {
@@ -217,6 +218,22 @@ class Reading:
                     **({} if self._vector is None else {f"{VECTOR}{self._vector}": _vector(row.get(self._vector))}),
                     **{f"{VALUE}{name}": scaled(row.get(column), by) for name, (column, by) in self._values.items()},
                 }
+
+    def withdrawn(self) -> Iterator[str]:
+        """Yield the names of `deleted` that an earlier row had without the mark."""
+        return (name for name in self.deleted if hash(name) in self._live)
+
+    def _is_deleted(self, row: Mapping[str, Any], column: str) -> bool:
+        """Return whether a row is marked as deleted; note its name, because the last row of an object counts."""
+        is_deleted = is_marked(_of(row, column))
+        name = next((_name("", row[name]) for name in self._ids if name in row), None)
+        if name is not None:
+            if is_deleted:
+                self.deleted[name] = None
+            else:
+                self.deleted.pop(name, None)
+                self._live.add(hash(name))
+        return is_deleted
 
     def _texts_of(self, row: Mapping[str, Any]) -> dict[str, Any]:
         if not self._named:

@@ -24,7 +24,7 @@ from sonicpy.index.answers import Answers
 from sonicpy.index.changing import Changing
 from sonicpy.index.engine import Engine
 from sonicpy.index.given_settings import Settings, config_of, full_config, plain_config
-from sonicpy.index.ingest.given_vectors import IN_COMPAT, ColumnCheck, Embed
+from sonicpy.index.ingest.given_vectors import IN_COMPAT, Embed
 from sonicpy.index.ingest.named_texts import IN_COMPAT as NAMED_IN_COMPAT
 from sonicpy.index.listing import Listing
 from sonicpy.index.mirroring import Mirroring
@@ -32,7 +32,7 @@ from sonicpy.index.text_digests import TextDigests
 from sonicpy.late import late
 from sonicpy.late_logger import LateLogger
 from sonicpy.search import FilterLike
-from sonicpy.store.changing.mutations import AnyPush, Fields, RulesDiffer
+from sonicpy.store.changing.mutations import Fields, RulesDiffer
 
 if TYPE_CHECKING:
     from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
@@ -244,6 +244,7 @@ class Index(Answers, Listing, Mirroring, Changing, TextDigests):
         """
         from sonicpy.index.ingest.embedded_rows import EmbeddedRows  # noqa: PLC0415  loaded when it is needed
         from sonicpy.index.ingest.push_many import push_rows  # noqa: PLC0415  loaded when it is needed
+        from sonicpy.index.ingest.refused_pushes import refusals  # noqa: PLC0415  loaded when it is needed
 
         touched: set[Scope] = set()
         push_rows(
@@ -255,14 +256,10 @@ class Index(Answers, Listing, Mirroring, Changing, TextDigests):
             new=new,
             changed=changed,
             progress=progress,
-            refuses=self._refusal,
+            refusals=partial(refusals, self._engine.read),
             embedding=None if self._embed is None else EmbeddedRows(self._embed, self._engine),
         )
         self.maintainer.consolidate_backlogged(touched)
-
-    def _refusal(self) -> Callable[[AnyPush], str | None]:
-        with self._engine.read() as view:
-            return ColumnCheck(view).refusal
 
     def _holds_parts(self, names: tuple[str, str, str], fields: "Fields") -> bool:
         from sonicpy.index.ingest.held_parts import holds_parts  # noqa: PLC0415  loaded when it is needed

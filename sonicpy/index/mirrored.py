@@ -122,6 +122,7 @@ class Mirror:
         self._owner = owner
         self._tags = bool(shape.tag_columns)
         self._values = tuple(shape.value_columns)
+        self._waiting: set[str] = set()  # the objects whose tags and values a row changes that is not stored yet
         with index.engine.read() as view:
             held = notes_in(view, shape.collection, shape.bucket)
         found = is_claimed(held, shape.bucket, owner, prefix)
@@ -147,8 +148,10 @@ class Mirror:
         self._index.claim(*self._scope, self._owner, prefix=self._prefix)
         report, pushed = MirrorReport(), PushReport()
         self.gone = 0
+        self._waiting.clear()
 
         def note(rows_done: int) -> None:
+            self._waiting.clear()
             self.changed = pushed.indexed - pushed.unchanged
             if progress is not None:
                 progress(rows_done)
@@ -221,9 +224,15 @@ class Mirror:
         return self._with_others(row) if self._tags or self._values else row
 
     def _with_others(self, row: Row) -> Row:
-        """Return a row with all tags and values that its object must have, or with none if it has just these."""
+        """Return a row with all tags and values that its object must have, or with none if it has just these.
+
+        The earlier rows of a chunk are stored after the later ones are read, so an object that they change is not
+        compared.
+        """
         tags = (row.tags or []) if self._tags else None
         values = {name: (row.values or {}).get(name) for name in self._values}
         full = row._replace(tags=tags, values=values)
-        is_held = holds_row(self._index.engine, full._replace(vector=None))
-        return row._replace(tags=None, values=None) if is_held else full
+        if row.object not in self._waiting and holds_row(self._index.engine, full._replace(vector=None)):
+            return row._replace(tags=None, values=None)
+        self._waiting.add(row.object)
+        return full

@@ -72,7 +72,7 @@ def _lexed(part: str, lexer: Lexer) -> Terms:
     try:
         return lexer.lex_plain(part)
     except UnicodeEncodeError as error:
-        raise not_unicode("a rule", error) from error
+        raise not_unicode("rule", error) from error
 
 
 def _shown(text: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 from sonicpy._native.held import Held, insist
 from sonicpy._native.terms import Terms
 from sonicpy._native.turn import Turn
-from sonicpy.errors import InvalidArgument, StoreError, StoreFull
+from sonicpy.errors import StoreError, StoreFull
 from sonicpy.files import PRIVATE, Access
 from sonicpy.late_logger import LateLogger
 from sonicpy.rules import FIRST
@@ -33,6 +33,7 @@ from sonicpy.store.changing.mutations import (
     PushTerms,
     PushWith,
     UpsertTerms,
+    check_size,
     pack_mutation,
     pack_push,
     pack_push_with,
@@ -214,11 +215,7 @@ class Store(VectorPushes, RecoveringStore):
         Raises like `apply`.
         """
         self._check_accepting()
-        if len(record) > RECORD_MAX_BYTES:
-            raise InvalidArgument(
-                f"a change of {len(record)} bytes of terms is refused: at most {RECORD_MAX_BYTES} are accepted; "
-                "split the text"
-            )
+        check_size(record)
         self.uncommitted += 1  # from before it can be read: see readable_stamp
         try:
             answer = self._at_most_twice(work, given)
@@ -240,12 +237,15 @@ class Store(VectorPushes, RecoveringStore):
         Raises:
             StoreError: none of them was carried out; all changes before them were.
             RulesDiffer: a text was cut by other rules than those of its bucket; nothing was changed.
+            InvalidArgument: one of them has too many terms, or a bucket has no room for a name; nothing was changed.
         """
         self._check_accepting()
         check_rules(self._writing(), pushes)
         if bounded := [push for push in pushes if not isinstance(push, PushTerms) and has_bounds(push.fields)]:
             check_room(self._writing(), bounded)
         records = [pack_mutation(push) for push in pushes]
+        for record in records:  # `seal` would drop all changes since the last one with it
+            check_size(record)
         self.uncommitted += len(records)  # from before it can be read: see readable_stamp
         try:
             answers = self._at_most_twice(partial(apply_all, new=new), pushes)

@@ -8,12 +8,15 @@ from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
+from unittest import mock
 from uuid import UUID
 
 import pytest
 
 from sonicpy import Index
 from sonicpy.cli.main import main
+from sonicpy.errors import ConnectionLost, TimedOut
 from tests.cli.conftest import Run
 from tests.cli.holdings import held
 from tests.processes import Server
@@ -276,6 +279,45 @@ def test_refused_rows_go_into_a_pipe(run: Run) -> None:
     with open(os.open("pipe", os.O_RDONLY | os.O_NONBLOCK), encoding="utf-8") as pipe:
         run("import", "rows.csv", "--collection", "c", "--data", "d", "--bad", "pipe", status=3, said="row 1")
         assert json.loads(pipe.read())["row"] == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+def test_refused_rows_that_cannot_be_written_end_an_import(run: Run) -> None:
+    Path("rows.csv").write_text("id,text\na b,x\n2,delta\n")
+    flags = ("rows.csv", "--collection", "c", "--data", "d", "--bad")
+    run("import", *flags, "/dev/full", status=1, said="sonicpy: cannot write /dev/full: No space left on device\n")
+
+
+@pytest.mark.parametrize("lost", [ConnectionLost("the server is gone"), TimedOut("the server is slow")])
+def test_a_lost_server_is_no_fault_of_the_file_of_refused_rows(
+    run: Run, server: Server, monkeypatch: pytest.MonkeyPatch, lost: Exception
+) -> None:
+    Path("rows.csv").write_text("id,text\n1,x\n")
+    monkeypatch.setattr("sonicpy.client.blocking.client.Client.push_many", mock.Mock(side_effect=lost))
+    flags = ("--collection", "c", "--server", f"sonic://127.0.0.1:{server.port}", "--bad", "bad.jsonl")
+    run("import", "rows.csv", *flags, status=1, said=f"sonicpy: {lost}\n")
+
+
+OF_OBJECT = {"collection": "c", "bucket": "b", "object": "o"}
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({**OF_OBJECT, "fields": {"terms": {"a": 1}, "tags": "x"}}, "tags is 'x'; allowed is a list"),
+        ({**OF_OBJECT, "fields": {"terms": {"a": 1}, "vectors": 5}}, "vectors is 5; allowed is base 64 by column"),
+        ({**OF_OBJECT, "fields": {"terms": {"a": 1}, "vectors": {"a": "!!"}}}, "it is no base 64"),
+        ({**OF_OBJECT, "fields": {"terms": {"a": 1}, "texts": 5}}, "texts is 5; allowed are lists of words"),
+        ({**OF_OBJECT, "fields": {"terms": {"a": 1}, "order": 5}}, "order is 5; allowed are lists of words"),
+        ({"collection": "c", "synonyms": ["a"]}, "allowed"),
+        ({"collection": "c", "synonyms": ["\ud800, b"]}, "rule is not Unicode: character 0 is a lone surrogate"),
+        ({**OF_OBJECT, "terms": {"a": "x"}}, "the frequency of 'a' is not 1 to 255"),
+    ],
+)
+def test_a_row_of_an_export_is_refused_in_a_sentence(run: Run, row: dict[str, Any], reason: str) -> None:
+    Path("rows.jsonl").write_text(json.dumps(row))
+    run("import", "rows.jsonl", "--data", "d", "--bad", "bad.jsonl", status=3, said="sonicpy: row 1 is refused: ")
+    assert reason in json.loads(Path("bad.jsonl").read_text())["reason"]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")

@@ -225,6 +225,12 @@ def test_an_empty_text_has_no_vector(bring: Pass, column: str) -> None:
         assert index.verify() == []
 
 
+def test_a_text_that_is_not_unicode_is_not_embedded(index: Index, letters: Letters) -> None:
+    report = index.push_many([("1", "red"), ("2", "lone \ud800"), ("3", "blue")], collection=C, bucket=B)
+    assert [refused.row for refused in report.refused] == [1]
+    assert texts_of(letters) == ["red", "blue"]
+
+
 def test_compat_mode_embeds_nothing(tmp_path: Path) -> None:
     embed, compat = Letters(), {"server": {"compat": "sonic"}}
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sonicpy
+from sonicpy.api.rows import Refused
 from sonicpy.errors import InvalidArgument
 from sonicpy.lexer.lexer import Lexer
 from tests.support.examples import examples
@@ -257,6 +258,14 @@ def test_a_bucket_has_eight_names(index: sonicpy.Index) -> None:
     assert index.flush(*SCOPE) == 1
     index.push(*SCOPE, "o", "more", field="f8")
     assert list(index.query(*SCOPE, "more", fields="f8")) == ["o"]
+
+
+def test_a_named_text_that_is_not_unicode_is_refused_alone(index: sonicpy.Index) -> None:
+    rows = [("o1", {"title": "fine"}), ("o2", {"title": "lone \ud800"}), ("o3", {"title": "fine", "body": "too"})]
+    report = index.push_many(rows, collection="c", bucket="b", upsert=True)
+    assert report.refused == [Refused(1, "o2", "the text is not Unicode: character 5 is a lone surrogate")]
+    assert index.mirror(rows, collection="c", bucket="b").unchanged == 2
+    assert index.check_mirror(rows, collection="c", bucket="b").samples["missing"] == ["o2"]
 
 
 def test_stats_count_the_objects_of_each_field(index: sonicpy.Index) -> None:

@@ -99,6 +99,27 @@ def test_the_last_row_of_an_object_counts(index: sonicpy.Index, monkeypatch: pyt
     assert index.verify() == []
 
 
+def test_the_tags_and_values_of_the_last_row_of_an_object_count(
+    index: sonicpy.Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [
+        {"id": "1", "text": "shirt", "kind": "a", "price": 1},
+        {"id": "1", "text": "shirt", "kind": "b", "price": 2},
+        {"id": "2", "text": "hat", "kind": "c", "price": 3},
+    ]
+    for chunk in (push_many.CHUNK_ROWS, 1, 2):
+        monkeypatch.setattr(push_many, "CHUNK_ROWS", chunk)
+        for _ in range(3):
+            index.mirror(rows, collection=C, bucket=B, tags="kind", values=["price"])
+            assert [index.query(C, B, "", filter=kind) for kind in "abc"] == [[], ["1"], ["2"]]
+            assert index.values_of_objects(C, B, ["1", "2"]) == [{"price": 2}, {"price": 3}]
+    last = rows[1:]
+    stamp = index.engine.store.log_position
+    report = index.mirror(last, collection=C, bucket=B, tags="kind", values=["price"])
+    assert (report.changed, report.unchanged) == (0, 2)
+    assert index.engine.store.log_position == stamp, "nothing is written"
+
+
 def test_rows_that_did_not_change_are_not_looked_up(index: sonicpy.Index, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [(str(number), f"word{number}") for number in range(100)]
     index.mirror(rows, **PLACE)
@@ -237,6 +258,21 @@ def test_a_watermark_reads_new_rows_alone(table: Table) -> None:
     assert table.mirror(*grows, "--check", status=1)["extra"] == 1, "a row that is not marked as deleted"
     assert table.mirror(*grows, "--whole") == {"rows": 3, "unchanged": 3, "gone": 1}
     table.mirror(*grows, "--check")
+
+
+@pytest.mark.parametrize("flags", [(), ("--whole",)])
+def test_the_last_row_of_a_name_is_deleted_or_not(table: Table, flags: tuple[str, ...]) -> None:
+    grows = ("--id", "title", "--watermark", "at", "--deleted", "gone")
+    for number, name in enumerate(("new", "old", "both")):
+        table.set(number, name, 1)
+    table.mirror(*grows)
+    changes = (("new", 1), ("new", 0), ("old", 0), ("old", 1), ("both", 1), ("both", 0), ("both", 1), ("added", 1))
+    for at, (name, gone) in enumerate((*changes, ("added", 0)), 2):
+        table.set(at + 10, name, at, gone=gone)
+    said = table.mirror(*grows, *flags)
+    assert said["gone"] == 2
+    with sonicpy.open(table.folder) as index:
+        assert {*index.objects(C, B)} == {"new", "added"}
 
 
 def test_tags_and_values_follow_the_table(table: Table) -> None:

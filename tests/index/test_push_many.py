@@ -10,12 +10,15 @@ import pytest
 
 import sonicpy
 from sonicpy.api.bucket import Bucket
-from sonicpy.api.rows import Refused
+from sonicpy.api.rows import Refused, Row
 from sonicpy.errors import CommandError, InvalidArgument, StoreError, StoreFull
 from sonicpy.index.ingest import push_many
 from sonicpy.store.disk import log
 from sonicpy.store.disk.table_numbers import PENDING
 from sonicpy.store.disk.table_numbers import WORDS as WORDS_TABLE
+from sonicpy.text_names import TEXTS_MAX
+from sonicpy.values import VALUES_MAX
+from sonicpy.vectors import bits_of
 from tests.index.shorthand import B, C, contents, open_index
 
 WORDS = [f"word{n}" for n in range(60)] + ["the", "and", "東京大学", "café", "a@b.com"]
@@ -106,12 +109,66 @@ def test_refused_rows_are_told_in_order_and_the_others_are_there(tmp_path: Path)
 
 
 def test_a_row_with_too_many_terms_is_refused_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(push_many, "RECORD_MAX_BYTES", 200)
-    rows = [("small", "hello"), ("large", " ".join(f"word{n}" for n in range(50))), ("other", "world")]
+    for limit in ("store.RECORD_MAX_BYTES", "vector_pushes.RECORD_MAX_BYTES", "changing.mutations.RECORD_BYTES_MAX"):
+        monkeypatch.setattr(f"sonicpy.store.{limit}", 400)
+    large = " ".join(f"word{n}" for n in range(100))
+    rows = [("small", "hello"), ("large", large), ("named", {"body": large[:150]}), ("other", "world")]
     with open_index(tmp_path) as index:
-        report = index.push_many(rows, collection=C, bucket=B)
-        assert report.refused == [Refused(1, "large", "its terms take more than 200 bytes: split the text")]
-        assert report.indexed == 2
+        with index.batch():
+            index.push(C, B, "before", "pushed before")
+            for upsert in (False, True):
+                report = index.push_many(rows, collection=C, bucket=B, upsert=upsert)
+                assert [(row, oid) for row, oid, _ in report.refused] == [(1, "large"), (2, "named")]
+                with pytest.raises(InvalidArgument, match="bytes of terms is refused: at most 400") as caught:
+                    (index.upsert if upsert else index.push)(C, B, "large", large)
+                assert str(caught.value) == report.refused[0].reason
+                assert report.indexed == 2
+        assert contents(index) == {"pushed": {"before"}, "before": {"before"}, "hello": {"small"}, "world": {"other"}}
+
+
+def named_row(number: int, *, values: dict[str, Any] | None = None, texts: dict[str, str] | None = None) -> Row:
+    text = " ".join(texts.values()) if texts else "hello"
+    return Row(C, B, f"o{number}", text, None, None, None, values, texts)
+
+
+@pytest.mark.parametrize("upsert", [False, True])
+@pytest.mark.parametrize("kind", ["values", "texts"])
+def test_a_row_for_which_its_bucket_has_no_room_is_refused_alone(tmp_path: Path, kind: str, upsert: bool) -> None:
+    room, content = {"values": (VALUES_MAX, 7), "texts": (TEXTS_MAX, "hello")}[kind]
+    rows: list[Any] = [named_row(number, **{kind: {f"n{number}": content}}) for number in range(1, room + 3)]
+    rows += [named_row(80, **{kind: {"n1": content}}), (C, "other", "o90", "hello")]
+    with open_index(tmp_path) as index:
+        if kind == "values":
+            index.push(C, B, "first", "hello", values={"n0": 1})
+        else:
+            index.push(C, B, "first", "hello", field="n0")
+        report = index.push_many(rows, upsert=upsert)
+        assert [refused.object for refused in report.refused] == [f"o{number}" for number in range(room, room + 3)]
+        assert all(f"allowed are {room}" in refused.reason for refused in report.refused)
+        assert report.indexed == len(rows) - 3
+        assert index.count_objects(C, B) == room + 1
+        assert index.count_objects(C, "other") == 1
+        report = index.push_many(rows, upsert=upsert)
+        assert report.refused_count == 3, "also when the bucket had no room before"
+        if kind == "values":
+            with pytest.raises(InvalidArgument) as caught:
+                index.push(C, B, "last", "hello", values={f"n{room}": 1})
+            assert str(caught.value) == report.refused[0].reason
+        assert index.verify() == []
+
+
+def test_a_refused_row_takes_no_room(tmp_path: Path) -> None:
+    vectors = {"short": "vector:" + "AAAAAAAAAAA=", "long": "vector:" + "AAAAAAAAAAAAAAAAAAAAAA=="}
+    names = {f"n{number}": 1 for number in range(VALUES_MAX)}
+    with open_index(tmp_path) as index:
+        rows = [
+            Row(C, B, "o1", "hello", None, bits_of("vector", vectors["short"]), None, {"n0": 1}),
+            Row(C, B, "o2", "hello", None, bits_of("vector", vectors["long"]), None, {"more": 1}),
+            Row(C, B, "o3", "hello", None, None, None, names),
+        ]
+        report = index.push_many(rows)
+        assert [refused.object for refused in report.refused] == ["o2"]
+        assert index.values_of_objects(C, B, ["o3"]) == [names]
 
 
 def test_new_refuses_objects_that_are_there(tmp_path: Path) -> None:
@@ -152,11 +209,26 @@ def test_a_generator_that_fails_leaves_whole_chunks(tmp_path: Path, monkeypatch:
         raise RuntimeError("the source is gone")
 
     with open_index(tmp_path) as index:
-        with pytest.raises(RuntimeError, match="the source is gone"):
+        with pytest.raises(RuntimeError, match="the source is gone") as caught:
             index.push_many(rows(), collection=C, bucket=B)
         assert index.count_objects(C, B) == 10
+        assert caught.value.__notes__ == ["10 rows were indexed before, up to row 10"]
         index.push(C, B, "o", "hello")
         assert index.verify() == []
+
+
+def test_an_error_of_progress_tells_how_many_rows_are_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(push_many, "CHUNK_ROWS", 5)
+
+    def progress(rows: int) -> None:
+        if rows == 10:
+            raise RuntimeError("the bar is gone")
+
+    with open_index(tmp_path) as index:
+        with pytest.raises(RuntimeError, match="the bar is gone") as caught:
+            index.push_many([(str(n), "hello") for n in range(12)], collection=C, bucket=B, progress=progress)
+        assert caught.value.__notes__ == ["10 rows were indexed before, up to row 10"]
+        assert index.count_objects(C, B) == 10
 
 
 def test_inside_a_batch(tmp_path: Path) -> None:

@@ -242,8 +242,8 @@ def test_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             index.upsert("c", "b", "o", text)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument):
         index.upsert("c", "b", "a name", "one")
-    for way in ("store", "vector_pushes"):
-        monkeypatch.setattr(f"sonicpy.store.{way}.RECORD_MAX_BYTES", 5_000)
+    for limit in ("vector_pushes.RECORD_MAX_BYTES", "changing.mutations.RECORD_BYTES_MAX"):
+        monkeypatch.setattr(f"sonicpy.store.{limit}", 5_000)
     many = " ".join(f"{number:x}{'y' * 30}" for number in range(300))
     with pytest.raises(InvalidArgument, match="split the text"):
         index.upsert("c", "b", "o", many)

@@ -12,6 +12,7 @@ import pytest
 
 from sonicpy.errors import InvalidArgument, StoreDamaged, StoreError, StoreFull
 from sonicpy.store import store as store_module
+from sonicpy.store.changing import mutations
 from sonicpy.store.changing.bucket_writer import BucketWriter
 from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, PushTerms, pack_mutation
 from sonicpy.store.disk.environment import Environment
@@ -102,12 +103,17 @@ def test_a_change_may_be_as_long_as_a_record(tmp_path: Path, monkeypatch: pytest
     change = push("o1", "alpha beta")
     size = len(pack_mutation(change))
     store = open_store(tmp_path)
-    monkeypatch.setattr(store_module, "RECORD_MAX_BYTES", size - 1)
-    with pytest.raises(InvalidArgument, match=f"a change of {size} bytes of terms is refused: at most {size - 1} are"):
-        store.apply(change)
-    monkeypatch.setattr(store_module, "RECORD_MAX_BYTES", size)
+    store.apply(push("o0", "beta"))
+    monkeypatch.setattr(mutations, "RECORD_BYTES_MAX", size - 1)
+    for too_long in (lambda: store.apply(change), lambda: store.apply_pushes([push("o2", "beta"), change])):
+        with pytest.raises(
+            InvalidArgument, match=f"a change of {size} bytes of terms is refused: at most {size - 1} are"
+        ):
+            too_long()
+    monkeypatch.setattr(mutations, "RECORD_BYTES_MAX", size)
     store.apply(change)
-    assert found(store, "beta") == ["o1"]
+    store.seal()
+    assert found(store, "beta") == ["o1", "o0"]
     store.close()
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from sonicpy.errors import InvalidArgument, StoreError, StoreFull
 from sonicpy.store import store as store_module
+from sonicpy.store.changing import mutations
 from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms, PushTerms
 from sonicpy.store.disk import table_numbers as tables
 from sonicpy.store.disk.background_sync import BackgroundSync
@@ -200,6 +201,7 @@ def test_a_push_of_more_than_a_record_holds_is_refused(tmp_path: Path) -> None:
     stamp, most = store.stamp, 1000
     with pytest.MonkeyPatch.context() as patch, pytest.raises(InvalidArgument, match="at most 1000 are accepted"):
         patch.setattr(store_module, "RECORD_MAX_BYTES", most)
+        patch.setattr(mutations, "RECORD_BYTES_MAX", most)
         change(store, push("o2", "alpha " + " ".join(f"word{number}" for number in range(200))))
     assert store.stamp == stamp
     assert found(store, "alpha") == ["o1"]

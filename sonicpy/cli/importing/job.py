@@ -1,7 +1,6 @@
 """ImportJob: rows from a source go into a sink; refused rows are set aside, and the position is saved."""
 
 import json
-import os
 import shlex
 import signal
 import threading
@@ -12,8 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from types import FrameType
-from typing import IO
 
+from sonicpy.cli.importing.bad_rows import BadRows
 from sonicpy.cli.importing.guess import guessed_command
 from sonicpy.cli.importing.mapping import Entry, FieldMapping, InvalidRow
 from sonicpy.cli.importing.position import Position, head_of, remove_position, write_position
@@ -60,7 +59,7 @@ class ImportJob:
         self._interrupted = False
         self._position = Position()
         self._position_file: Path | None = None
-        self._bad: IO[str] | None = None
+        self._bad: BadRows | None = None
         self._objects: dict[str, int] = {}
         """Collection -> its number of objects before its first row."""
         self._pushed = 0
@@ -71,7 +70,7 @@ class ImportJob:
         self._position = replace(position, head=head, head_bytes=size)
         self._position_file = path
 
-    def run(self, bad: IO[str] | None, progress: ProgressBar) -> Position:
+    def run(self, bad: BadRows | None, progress: ProgressBar) -> Position:
         """Import all rows; return the counts at the end.
 
         Args:
@@ -194,7 +193,7 @@ class ImportJob:
             if self._bad is not None:
                 line = {"row": bad.row, "reason": bad.reason, "content": bad.content}
                 # ASCII, because a row may hold bytes that are not UTF-8; default=str for the dates of Parquet.
-                self._bad.write(json.dumps(line, default=str) + "\n")
+                self._bad.add(json.dumps(line, default=str) + "\n")
 
     def _show(self, place: int, bad: RefusedRow, progress: ProgressBar) -> None:
         if place < BAD_ROWS_SHOWN:
@@ -207,8 +206,7 @@ class ImportJob:
             return
         self._sink.sync()
         if self._bad is not None:
-            self._bad.flush()
-            self._position = replace(self._position, bad_bytes=os.fstat(self._bad.fileno()).st_size)
+            self._position = replace(self._position, bad_bytes=self._bad.flush())
         write_position(self._position_file, self._position)
 
     def _interrupt(self) -> None:

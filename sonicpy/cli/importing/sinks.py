@@ -7,7 +7,7 @@ from typing import Protocol
 from sonicpy.api.rows import Refused, Row
 from sonicpy.cli.importing.mapping import Entry
 from sonicpy.client.blocking.client import Client
-from sonicpy.errors import CommandError
+from sonicpy.errors import CommandError, InvalidArgument
 from sonicpy.index.index import Index
 from sonicpy.index.ingest.exported import change_of_facts
 from sonicpy.index.ingest.given_vectors import vectors_of_export
@@ -97,7 +97,7 @@ class FolderSink:
                         entry.fields,
                     )
                 except CommandError as error:
-                    yield place, error.detail or error.code
+                    yield place, _reason(error)
 
     def _synonyms(self, entries: list[Entry]) -> Iterator[RefusedEntry]:
         return _set_synonyms(self._index, enumerate(entries))
@@ -136,7 +136,7 @@ class ServerSink:
                 rows.append(_row(entry))
                 places.append(place)
             except CommandError as error:
-                refused.append((place, error.detail or error.code))
+                refused.append((place, _reason(error)))
         report = self._client.push_many(rows, upsert=self._replace)
         refused += ((places[place], reason) for place, reason in _places(report.refused))
         return refused
@@ -159,7 +159,12 @@ def _set_synonyms(index: Index | Client, entries: Iterable[tuple[int, Entry]]) -
             try:
                 index.set_synonyms(entry.collection, entry.synonyms, add=True)
             except CommandError as error:
-                yield place, error.detail or error.code
+                yield place, _reason(error)
+
+
+def _reason(error: CommandError) -> str:
+    """Return the reason why an entry is refused: the sentence of the error, without the code for the wire."""
+    return str(error) if isinstance(error, InvalidArgument) else error.detail or error.code
 
 
 def _row(entry: Entry) -> Row:

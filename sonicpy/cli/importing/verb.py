@@ -3,18 +3,17 @@
 import argparse
 import codecs
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import IO
 
 from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
 from sonicpy.cli.arguments import DIGITS_MAX, STDIN, Named, Verbs, bucket_name, collection_name, language
+from sonicpy.cli.importing.bad_rows import BadRows
 from sonicpy.cli.importing.job import ImportJob
 from sonicpy.cli.importing.mapping import BUCKET_FIELD, COLLECTION_FIELD, LANG_FIELD, FieldMapping
 from sonicpy.cli.importing.position import (
@@ -174,7 +173,7 @@ def _import(arguments: argparse.Namespace, source: Source, sink: Sink, folder: P
         job.save_position(path, start)
     began = time.monotonic()
     with (
-        _bad_file(arguments.bad, start) as bad,
+        nullcontext() if arguments.bad is None else BadRows(arguments.bad, start.bad_bytes) as bad,
         ProgressBar(source.size, source.unit, shown=not arguments.quiet and sys.stderr.isatty()) as progress,
     ):
         end = job.run(bad, progress)
@@ -310,18 +309,3 @@ def _encoding(text: str) -> str:
         return name
     except (LookupError, ValueError) as error:
         raise argparse.ArgumentTypeError(f"{ascii(text)} is not an encoding; allowed are those of Python") from error
-
-
-@contextmanager
-def _bad_file(path: Path | None, start: Position) -> Iterator[IO[str] | None]:
-    """Open the file of refused rows for the length of a `with` block, cut to the rows before `start`."""
-    if path is None:
-        yield None
-        return
-    try:
-        with open(path, "a", encoding="utf-8") as file:
-            if path.is_file():  # not a pipe or /dev/null
-                file.truncate(min(start.bad_bytes, os.fstat(file.fileno()).st_size))
-            yield file
-    except OSError as error:
-        raise SonicError(f"cannot write {path}: {error.strerror}") from error

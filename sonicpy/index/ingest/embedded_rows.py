@@ -32,8 +32,8 @@ class EmbeddedRows:
         self._engine = engine
 
     def give(self, rows: list[Row | Refused]) -> None:
-        """Give rows the vectors of their texts."""
-        due = [(place, row) for place, row in enumerate(rows) if _is_due(row)]
+        """Give rows the vectors of their texts, except texts that are not Unicode, whose rows are refused."""
+        due = [(place, row) for place, row in enumerate(rows) if _is_due(row) and _is_unicode(row.text)]
         for (place, row), vector in zip(due, self._made([row for _, row in due]), strict=True):
             rows[place] = row._replace(vector=vector)
 
@@ -103,6 +103,14 @@ class EmbeddedRows:
             with self._engine.read() as view:
                 held = [held_vectors(view, row[:3], self._column) for _, row in some]
             yield from ((at, row, vectors) for (at, row), vectors in zip(some, held, strict=True))
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_due(row: Row | Refused) -> TypeGuard[Row]:

@@ -5,7 +5,7 @@ and may itself use the index.
 """
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -15,16 +15,15 @@ from sonicpy._native.held import insist
 from sonicpy._native.ids import is_sampled
 from sonicpy._native.terms import Terms
 from sonicpy.api.rows import REFUSED_MAX, OnProgress, PushReport, Refused, Row
-from sonicpy.errors import StoreError
+from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.index.ingest.embedded_rows import EmbeddedRows
 from sonicpy.index.ingest.given_orders import order_of, order_of_texts
-from sonicpy.index.ingest.given_vectors import give_vectors, vector_fields
+from sonicpy.index.ingest.given_vectors import vector_fields
 from sonicpy.index.ingest.named_texts import text_fields
 from sonicpy.index.ingest.row_digests import Changed, Digest, row_digests
 from sonicpy.index.ingest.tagged import fields_of
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.changing.mutations import AnyPush, Fields, PushTerms, PushWith, RulesDiffer, UpsertTerms
-from sonicpy.store.disk.log import RECORD_MAX_BYTES
 from sonicpy.store.fields.all_fields import DIGESTS
 
 CHUNK_ROWS = 4_096
@@ -67,12 +66,17 @@ LexerOf = Callable[[str, str], Lexer]
 """Returns the lexer of the rules of a bucket; the newest lexer if its rules are not known yet."""
 
 
-RefusalOf = Callable[[], Callable[[AnyPush], str | None]]
-"""Returns a function that returns the reason why a bucket does not take a change, or None."""
+RefusalsOf = Callable[[Sequence[AnyPush]], list[str | None]]
+"""Returns the reason why each of some pushes is refused, or None."""
 
 
 class ChunkTaker(Protocol):
-    """Stores the rows of a chunk, and sets its `there`. Raises RulesDiffer once it has noted the rules of a bucket."""
+    """Stores the rows of a chunk, and sets its `there`.
+
+    Raises:
+        RulesDiffer: a row was cut by other rules than those of its bucket, which are noted now; nothing was stored.
+        InvalidArgument: a row is refused; nothing was stored.
+    """
 
     def __call__(self, chunk: Chunk, *, new: bool) -> None: ...
 
@@ -87,7 +91,7 @@ def push_rows(
     new: bool,
     changed: Changed | None,
     progress: OnProgress | None,
-    refuses: RefusalOf | None = None,
+    refusals: RefusalsOf,
     embedding: EmbeddedRows | None = None,
 ) -> None:
     """Push all rows, chunk by chunk.
@@ -100,29 +104,30 @@ def push_rows(
         new: refuse rows whose object exists already.
         changed: returns the rows whose texts replace the words of their objects; None: texts add up.
         progress: called after each chunk with the number of rows that are done.
-        refuses: called once a chunk, returns the function that returns why a bucket does not take a PUSH; None: buckets
-            take all.
+        refusals: called when `take` refuses a chunk, returns why each of its pushes is refused.
         embedding: makes the vectors of rows without one; None: they have none.
 
     Raises:
-        StoreError: rows could not be stored; its note gives the number of stored rows.
+        StoreError: rows could not be stored; its note gives the number of stored rows, as those of all exceptions,
+            also of the source of the rows, of `progress` and of signal handlers.
     """
     if embedding is not None and changed is not None:
         changed = partial(embedding.changed, changed=changed)
-    while rows_of_chunk := _next_chunk(rows):
-        chunk = Chunk(report.rows, rows_of_chunk)
-        note_it = partial(_note_interrupted, chunk, report, settle)
-        try:
+    note_it = partial(_note_interrupted, Chunk(report.rows, []), report, settle)
+    try:
+        while rows_of_chunk := _next_chunk(rows):
+            chunk = Chunk(report.rows, rows_of_chunk)
+            note_it = partial(_note_interrupted, chunk, report, settle)
             if embedding is not None and changed is None:
                 embedding.give(chunk.rows)
-            _push(chunk, lexer_of, take, changed, refuses, embedding, new=new)
+            _push(chunk, lexer_of, take, changed, refusals, embedding, new=new)
             _note(chunk, report)
-        except BaseException as error:
-            insist(note_it)
-            error.add_note(f"{report.indexed} rows were indexed before, up to row {report.rows}")
-            raise
-        if progress is not None:
-            progress(report.rows)
+            if progress is not None:
+                progress(report.rows)
+    except BaseException as error:
+        insist(note_it)
+        error.add_note(f"{report.indexed} rows were indexed before, up to row {report.rows}")
+        raise
 
 
 def _push(
@@ -130,7 +135,7 @@ def _push(
     lexer_of: LexerOf,
     take: ChunkTaker,
     changed: Changed | None,
-    refuses: "RefusalOf | None",
+    refusals: RefusalsOf,
     embedding: EmbeddedRows | None,
     *,
     new: bool,
@@ -148,11 +153,9 @@ def _push(
                         gc.enable()  # a model may need it
                     _embed(chunk, embedding)
                     gc.disable()
-            if refuses is not None:
-                _refuse(chunk, refuses)
             _group(chunk)
             try:
-                take(chunk, new=new)
+                _take(chunk, take, refusals, new=new)
             except RulesDiffer:  # `take` has noted the rules of the bucket
                 chunk.pushes, chunk.places, chunk.refused, chunk.unchanged = [], [], [], 0
             else:
@@ -160,6 +163,18 @@ def _push(
     finally:
         if was_on:
             gc.enable()
+
+
+def _take(chunk: Chunk, take: ChunkTaker, refusals: RefusalsOf, *, new: bool) -> None:
+    """Store the rows of a chunk without those that are refused. Raises as `take`."""
+    while True:
+        try:
+            take(chunk, new=new)
+        except InvalidArgument:  # most chunks are checked as a whole alone
+            if chunk.there is not None or not _refuse(chunk, refusals):
+                raise
+        else:
+            return
 
 
 def _note_interrupted(chunk: Chunk, report: PushReport, settle: Callable[[], None]) -> None:
@@ -249,18 +264,16 @@ def _embed(chunk: Chunk, embedding: EmbeddedRows) -> None:
     embedding.add(rows, chunk.places, cast(list[UpsertTerms], chunk.pushes), chunk.vectors)
 
 
-def _refuse(chunk: Chunk, refuses: RefusalOf) -> None:
-    """Refuse the rows that the columns of their buckets do not allow."""
-    if not give_vectors(chunk.pushes):
-        return
-    refusal, kept = refuses(), []
-    for place, push in zip(chunk.places, chunk.pushes, strict=True):
-        reason = refusal(push)
+def _refuse(chunk: Chunk, refusals: RefusalsOf) -> bool:
+    """Refuse the rows that are too long, or that their buckets do not take; return whether there is one."""
+    before, kept = len(chunk.refused), []
+    for place, push, reason in zip(chunk.places, chunk.pushes, refusals(chunk.pushes), strict=True):
         if reason is None:
             kept.append((place, push))
         else:
             chunk.refused.append(Refused(place, push.oid, reason))
     chunk.places, chunk.pushes = [place for place, _ in kept], [push for _, push in kept]
+    return len(chunk.refused) > before
 
 
 def _group(chunk: Chunk) -> None:
@@ -317,9 +330,6 @@ def _terms_and_fields(row: Row, lexer: Lexer) -> tuple[Terms, Fields] | str:
             lexer.note_language(terms, row.text, row.lang)
     except UnicodeEncodeError as error:
         return _not_unicode(error)
-    # A text gives at most about three times its bytes of terms; only what may be too long is measured.
-    if 16 * len(row.text) > RECORD_MAX_BYTES and sum(map(len, terms.words)) + 12 * len(terms) > RECORD_MAX_BYTES:
-        return f"its terms take more than {RECORD_MAX_BYTES} bytes: split the text"
     fields: Fields = ()
     if terms.piece is not None:
         lex = partial(lexer.lex_push, lang=row.lang)

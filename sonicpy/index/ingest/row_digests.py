@@ -29,8 +29,8 @@ def row_digests(rows: list[Row | Refused], rules_of: RulesOf) -> list[Digest]:
     for place, row in enumerate(rows):
         if digests[place] is None and isinstance(row, Row):
             rows[place] = row = normal_row(row)
-            rest = digest_rest(row.texts) if row.texts else b""
             try:
+                rest = digest_rest(row.texts) if row.texts else b""
                 digests[place] = digest_of(row.object, row.text, row.lang, rules_of(*row[:2]), rest)
             except UnicodeEncodeError as error:
                 digests[place] = error

@@ -7,10 +7,10 @@ configuration and no clock.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from sonicpy._native.records import RecordCodec
+from sonicpy._native.records import RECORD_BYTES_MAX, RecordCodec
 from sonicpy._native.terms import Terms
 from sonicpy._native.varint import DamagedBytes
-from sonicpy.errors import StoreDamaged
+from sonicpy.errors import InvalidArgument, StoreDamaged
 from sonicpy.rules import FIRST, KNOWN
 from sonicpy.store.fields.all_fields import FIELDS
 from sonicpy.store.fields.field import FieldMode
@@ -199,6 +199,15 @@ pack_push_with: Callable[[str, str, str, Terms, tuple[tuple[int, bytes], ...], i
 
 pack_upsert: Callable[[str, str, str, Terms, int, tuple[tuple[int, bytes], ...]], bytes] = _CODEC.pack_upsert
 """Return the log record of UpsertTerms(collection, bucket, oid, terms, rules, fields)."""
+
+
+def check_size(record: bytes) -> None:
+    """Raise InvalidArgument if the record of a change is longer than the log takes."""
+    if len(record) > RECORD_BYTES_MAX:
+        raise InvalidArgument(
+            f"a change of {len(record)} bytes of terms is refused: at most {RECORD_BYTES_MAX} are accepted; "
+            "split the text"
+        )
 
 
 def unpack_mutation(record: bytes) -> Mutation:
