@@ -78,6 +78,11 @@ def test_a_start_imports_a_handful_of_modules(statements: str, modules_max: int)
     assert [name for name in imported if name.startswith("sonicpy._native")] == []
 
 
+RUNTIME = "_cython_"
+"""The beginning of the names of modules with the common types of a version of Cython: one for each version by which
+native modules of any package were compiled."""
+
+
 def test_an_index_that_answers_imports_what_answers(tmp_path: Path) -> None:
     with sonicpy.open(tmp_path) as index:
         index.push("messages", "default", "o1", "Sunny weather")
@@ -88,10 +93,10 @@ def test_an_index_that_answers_imports_what_answers(tmp_path: Path) -> None:
         f"import sys; sys.path[:] = {sys.path!r}\n{PROGRAM.format(ASK.format(str(tmp_path)) + PATTERNS)}",
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S, check=True)
-    imported = set(json.loads(done.stderr.splitlines()[-1]))
+    imported = {name for name in json.loads(done.stderr.splitlines()[-1]) if not name.startswith(RUNTIME)}
     assert "sonicpy.index.engine" in imported
     assert sorted(imported & UNUSED) == []
-    assert len(imported) <= 348, len(imported)
+    assert len(imported) <= 347, len(imported)
     # A compiled pattern costs as much as a module. Each query looks for pairs of letters.
     assert json.loads(done.stdout) == ["sonicpy.index.search.accents._HAS_PAIR"]
 
