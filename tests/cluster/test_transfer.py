@@ -1,6 +1,7 @@
 """The records of an import, applied to a replica, and the backup on the disk, without a cluster."""
 
 import asyncio
+import os
 import random
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -14,17 +15,20 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 from sonicpy.cluster.log.batches import unpack_records  # noqa: E402
 from sonicpy.cluster.log.versions import newest, unpack_entry  # noqa: E402
 from sonicpy.cluster.node.known_rules import rules_of  # noqa: E402
+from sonicpy.cluster.node.snapshots import replace_folder, save  # noqa: E402
 from sonicpy.cluster.operator import transfer  # noqa: E402
-from sonicpy.cluster.registry.registry import Layout  # noqa: E402
+from sonicpy.cluster.registry.registry import Layout, Registry  # noqa: E402
 from sonicpy.config import Config  # noqa: E402
-from sonicpy.errors import InvalidArgument  # noqa: E402
+from sonicpy.errors import ConfigError, InvalidArgument, StoreError  # noqa: E402
 from sonicpy.index.index import Index  # noqa: E402
 from sonicpy.index.recorder import RECORD_BYTES_MAX, Recorder  # noqa: E402
 from sonicpy.index.replica_index import ReplicaIndex  # noqa: E402
 from sonicpy.index.report import export  # noqa: E402
 from sonicpy.rules import NEWEST  # noqa: E402
+from sonicpy.store.disk.environment import DATA_FILE  # noqa: E402
 from sonicpy.store.rows.log_progress import LogProgress  # noqa: E402
-from tests.cluster.memory import MemoryBroker  # noqa: E402
+from tests.cluster.memory import MemoryBroker, MemoryVault  # noqa: E402
+from tests.cluster.test_replica import entry, follow, pushed, replica_in  # noqa: E402
 from tests.support.surfaces import ORDERED  # noqa: E402
 
 C, B = "c", "b"
@@ -154,8 +158,8 @@ def imported(layout: Layout, sources: list[Path], monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(transfer, "JetStream", lambda connection: broker)
         monkeypatch.setattr(transfer, "_appending", appending)
         await transfer._import("", sources, Config(), print)
-        for entry in broker.logs[0]:
-            for partition, section in unpack_entry(entry).sections.items():
+        for packed in broker.logs[0]:
+            for partition, section in unpack_entry(packed).sections.items():
                 found.setdefault(partition, []).extend(unpack_records(section))
 
     asyncio.run(fill())
@@ -184,3 +188,61 @@ def test_mirrors_keep_their_owners_in_every_part_of_their_bucket(
                 assert f"the mirror of '{owner}'" in str(other)
                 assert replica.bucket_rules(collection, bucket) == NEWEST
                 assert replica.verify() == []
+
+
+# -- backups -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_disk_has_all_of_a_backup_before_it_is_said_to_be_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout = Layout(2, 1, ("n1",))
+    brokers = MemoryBroker(logs=1)
+    registry = Registry(MemoryVault())
+    synced: set[int] = set()
+
+    @asynccontextmanager
+    async def cluster_at(*_: object) -> AsyncIterator[tuple[None, Registry]]:
+        yield None, registry
+
+    async def nothing(*_: object) -> None:
+        pass
+
+    def noted(sync: Any) -> Any:
+        return lambda descriptor: (sync(descriptor), synced.add(os.fstat(descriptor).st_ino))
+
+    async def test() -> None:
+        monkeypatch.setattr(registry, "layout", lambda: asyncio.sleep(0, layout))
+        for partition in range(2):
+            brokers.logs[0].append(entry(partition + 1, pushed("o1", "apple"), partition=partition))
+            replica = replica_in(tmp_path / f"{partition:04}", partition=partition)
+            await follow(brokers, partition + 1, replica)
+            await save(replica, registry)
+            await replica.close()
+        for name in ("fsync", "fdatasync"):
+            if hasattr(os, name):
+                monkeypatch.setattr(os, name, noted(getattr(os, name)))
+        await transfer._backup("", folder, print)
+        await replace_folder(0, await brokers.epoch(0), registry, tmp_path / "again")
+
+    folder = tmp_path / "new" / "backup"
+    monkeypatch.setattr(transfer, "cluster_at", cluster_at)
+    monkeypatch.setattr(transfer, "ask_nodes", lambda *_: asyncio.sleep(0, {}))
+    monkeypatch.setattr(transfer, "_source", lambda *_: "n1")
+    monkeypatch.setattr(transfer, "give_watched_order", nothing)
+    asyncio.run(test())
+    made = [folder, *folder.rglob("*")]
+    assert len(made) == 6
+    others = [tmp_path, folder.parent, tmp_path / "again" / DATA_FILE]
+    assert [path for path in (*others, *made) if path.stat().st_ino not in synced] == []
+
+
+@pytest.mark.parametrize(
+    "content", ['{"lay', "{}", "[]", '{"partitions": 3, "layout": {}}', '{"partitions": {}}', "\0"]
+)
+def test_a_damaged_description_of_a_backup_is_one_sentence(tmp_path: Path, content: str) -> None:
+    with pytest.raises(ConfigError, match=r"holds no cluster\.json; allowed is a folder written by sonicpy"):
+        transfer.restore("", tmp_path, Config(), print)
+    (tmp_path / "cluster.json").write_text(content)
+    with pytest.raises(StoreError, match=r"cluster\.json is damaged; allowed is the file that"):
+        transfer.restore("", tmp_path, Config(), print)

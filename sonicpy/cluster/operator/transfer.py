@@ -38,9 +38,9 @@ from sonicpy.cluster.registry.registry import Layout, cluster_at
 from sonicpy.cluster.registry.status import ask_nodes, why_not
 from sonicpy.cluster.registry.watched import give_watched_order
 from sonicpy.config import Config
-from sonicpy.disk import sync_folder
+from sonicpy.disk import sync_file, sync_folder
 from sonicpy.errors import ConfigError, StoreError
-from sonicpy.files import make_one, new_bytes, new_text, regular_bytes
+from sonicpy.files import make_one, new_bytes, regular_bytes
 from sonicpy.ids import Scope
 from sonicpy.index.index import Index
 from sonicpy.index.ingest.exported import DIGEST_KEY, change_of_facts
@@ -50,6 +50,7 @@ from sonicpy.index.recorder import RECORD_BYTES_MAX, Recorder, RecordTooLong
 from sonicpy.index.report.export import ExportedObject, facts_of, scopes_of, synonyms_of
 from sonicpy.store.care.backup import BACKUP_FILE, open_backup
 from sonicpy.store.care.replica_backup import install_backup
+from sonicpy.store.disk.platform import make_folder, replace_file
 from sonicpy.store.fields.all_fields import ORDER, TEXTS
 from sonicpy.store.rows.meta import ANALYZER
 
@@ -93,15 +94,10 @@ def restore(brokers: str, folder: Path, config: Config, say: "Say") -> int:
     Spread collections are spread again, into at most as many parts as there are partitions. A collection that is
     already spread in the empty cluster stays so.
 
-    Args, errors: as `import_folder`; ConfigError also if the folder holds no such backup, StoreError also if the
-        cluster is not empty.
+    Args, errors: as `import_folder`; ConfigError also if the folder holds no such backup, StoreError also if its
+        `cluster.json` is damaged, or the cluster is not empty.
     """
-    notes = folder / NOTES_FILE
-    if not notes.exists():
-        raise ConfigError(f"{folder} holds no {NOTES_FILE}; allowed is a folder written by sonicpy cluster backup.")
-    found = json.loads(notes.read_text(encoding="utf-8"))
-    sources = [folder / f"{int(number):04}" for number in found["partitions"]]
-    spread = {name: parts for name, parts in found["layout"].get("spread", ())}
+    sources, spread = _read_notes(folder)
     return asyncio.run(_import(brokers, sources, config, say, only_empty=True, spread=spread))
 
 
@@ -386,6 +382,7 @@ def _part_of(
 async def _backup(brokers: str, folder: Path, say: "Say") -> int:
     async with cluster_at(brokers, "sonicpy cluster backup") as (connection, registry):
         layout = await registry.layout()
+        _make(folder)
         answers = await ask_nodes(connection, layout)
         notes: dict[str, object] = {}
         size = 0
@@ -393,6 +390,7 @@ async def _backup(brokers: str, folder: Path, say: "Say") -> int:
             await give_watched_order(connection, _source(layout, answers, partition), Order("snapshot", partition))
             manifest = (await registry.snapshots(partition))[0]
             await load(partition, manifest, registry.vault, folder / f"{partition:04}")
+            await asyncio.get_running_loop().run_in_executor(None, _sync, folder / f"{partition:04}")
             notes[str(partition)] = dataclasses.asdict(manifest)
             size += manifest.size
             say(f"partition {partition}: {manifest.size} bytes, at {manifest.position}")
@@ -408,11 +406,48 @@ def _source(layout: Layout, answers: dict[str, Any], partition: int) -> str:
     raise StoreError(f"partition {partition} cannot be saved: no node that holds it answers")
 
 
+def _make(folder: Path) -> None:
+    """Create the folder of a backup on the disk. Raises StoreError."""
+    try:
+        make_folder(folder)
+    except OSError as error:
+        raise StoreError(f"cannot make {folder}: {error.strerror}") from error
+
+
+def _sync(folder: Path) -> None:
+    """Wait until the disk has the backup of a partition. Raises StoreError."""
+    try:
+        with regular_bytes(folder / BACKUP_FILE) as file:
+            sync_file(file.fileno())
+        sync_folder(folder)
+    except OSError as error:
+        raise StoreError(f"cannot write the backup {folder}: {error.strerror}") from error
+
+
 def _write_notes(folder: Path, notes: dict[str, object]) -> None:
-    """Write the description of a backup, without which the folder counts as incomplete."""
+    """Write the description of a backup to the disk. Without it the folder counts as incomplete. Raises StoreError."""
+    try:
+        replace_file(folder / NOTES_FILE, json.dumps(notes, indent=1).encode())
+    except OSError as error:
+        raise StoreError(f"cannot write {folder / NOTES_FILE}: {error.strerror}") from error
+
+
+def _read_notes(folder: Path) -> tuple[list[Path], dict[str, int]]:
+    """Return the folders of the partitions of a backup, and the number of parts of each spread collection.
+
+    Raises:
+        ConfigError: the folder holds no backup of a cluster.
+        StoreError: the description of the backup cannot be read.
+    """
     path = folder / NOTES_FILE
-    fresh = path.with_suffix(".new")
-    with new_text(fresh) as file:
-        file.write(json.dumps(notes, indent=1))
-    fresh.rename(path)
-    sync_folder(folder)
+    try:
+        found = json.loads(path.read_bytes())
+        sources = [folder / f"{int(number):04}" for number in found["partitions"]]
+        return sources, {str(name): int(parts) for name, parts in found["layout"].get("spread", ())}
+    except FileNotFoundError as error:
+        allowed = "allowed is a folder written by sonicpy cluster backup"
+        raise ConfigError(f"{folder} holds no {NOTES_FILE}; {allowed}.") from error
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StoreError(f"{path} is damaged; allowed is the file that sonicpy cluster backup wrote") from error
