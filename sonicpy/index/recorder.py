@@ -22,6 +22,10 @@ RECORD_BYTES_MAX = 900 << 10
 """The most bytes of a record, because a broker takes messages of at most 1 MiB."""
 
 
+class RecordTooLong(InvalidArgument):
+    """A change is too long for the cluster's log."""
+
+
 class RecorderEngine(TextEngine):
     """An engine without a folder: `push` and `apply` keep the record of a change.
 
@@ -60,7 +64,7 @@ class RecorderEngine(TextEngine):
         """Keep the record of a change; return 0.
 
         Raises:
-            InvalidArgument: the record is too long for the cluster's log.
+            RecordTooLong: the record is too long for the cluster's log.
         """
         if isinstance(mutation, UpsertTerms):
             self._check_rules(mutation.oid, mutation.rules)
@@ -101,7 +105,7 @@ class RecorderEngine(TextEngine):
 
     def _keep(self, record: bytes) -> None:
         if len(record) > RECORD_BYTES_MAX:
-            raise InvalidArgument(
+            raise RecordTooLong(
                 f"a change of {len(record)} bytes of terms is refused: a cluster accepts at most {RECORD_BYTES_MAX}; "
                 "split the text"
             )
@@ -167,4 +171,9 @@ class Recorder(TextReader, Changing):
 
     def take_record(self) -> bytes:
         """Return the record of the last change."""
+        return self._engine.record
+
+    def record_of(self, mutation: Mutation) -> bytes:
+        """Return the record of a change for which there is no method. Raises RecordTooLong."""
+        self._engine.apply(mutation)
         return self._engine.record

@@ -26,6 +26,10 @@ class LogGone(StoreError):
     """The log was made again, or lacks the oldest entries that a replica needs."""
 
 
+class LogLost(LogGone):
+    """The log lacks entries that a replica has applied."""
+
+
 @dataclass(frozen=True, slots=True)
 class Epoch:
     """The state of a log.

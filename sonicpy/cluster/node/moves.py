@@ -20,6 +20,7 @@ from nats.errors import Error as NatsError
 
 from sonicpy.cluster.log.ending import end
 from sonicpy.cluster.node.places import Places
+from sonicpy.cluster.node.replica import Replica
 from sonicpy.cluster.node.replicas import Replicas
 from sonicpy.cluster.node.writers import Writers
 from sonicpy.cluster.registry.orders import DONE, FAILED, LAYOUT, Order, subject_of_orders, tell_layout, unpack_order
@@ -167,7 +168,7 @@ class Mover:
                 raise StoreError(f"the order is {order.kind!r}, which this version of sonicpy does not know")
         replica = self._replicas.held[order.partition]
         # Behind an entry of this log: a snapshot at the position 0 would look like that of an empty replica.
-        await replica.wait_for(await self._writers.barrier(order.partition), LOOK_S * 2)
+        await _wait_for_entry(replica, await self._writers.barrier(order.partition))
         return await self._replicas.snapshot(order.partition)
 
     async def _save(self, partition: int) -> int:
@@ -175,6 +176,19 @@ class Mover:
         if (fault := self._replicas.held[partition].fault) is not None:
             raise StoreError(str(fault))
         return await self._replicas.snapshot(partition)
+
+
+async def _wait_for_entry(replica: Replica, position: int) -> None:
+    """Wait until a replica has applied an entry, however long the log before it is: after `adopt` the replica reads all
+    of it again. Raises StoreError if the replica has stopped, or gets no further.
+    """
+    while replica.applied < position:
+        before = replica.applied
+        try:
+            await replica.wait_for(position, LOOK_S * 2)
+        except StoreError:
+            if replica.is_broken or replica.applied == before:
+                raise
 
 
 def leave(folder: Path) -> None:

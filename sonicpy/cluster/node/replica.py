@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from sonicpy.cluster.log.batches import Batch, following
-from sonicpy.cluster.log.broker import Epoch, LogGone
+from sonicpy.cluster.log.broker import Epoch, LogGone, LogLost
 from sonicpy.config import Config
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.server.jobs.committer import Committer
@@ -80,6 +80,10 @@ class Replica:
         """The reason why the replica does not answer, as the rest of a sentence; None: it answers."""
         self.is_broken = False
         """Whether the replica has stopped for good."""
+        self.is_ahead = False
+        """Whether it has stopped because the log lacks entries that it has applied."""
+        self.adopted: int | None = None
+        """The position in a lost log from which it went over to the present one, if that was since the node's start."""
         self.committer = Committer(index.engine, syncs_before_reply=False, commit_after_s=COMMIT_AFTER_S)
         self.committer.commit_changes = CATCHING_UP_CHANGES
         self.maintenance = Maintenance(index.maintainer, config, self.committer, statistics)
@@ -144,6 +148,7 @@ class Replica:
                 logger.error("partition %d lacks entries before those that it cannot have: %s", self.partition, other)
         if not self.is_broken:
             self.is_broken = True
+            self.is_ahead = isinstance(error, LogLost)
             self.fault = str(error)
             logger.error("partition %d answers nothing from now on: %s", self.partition, error)
         self._wake()
@@ -183,10 +188,11 @@ class Replica:
                 self._late(self.partition)
 
     def state(self) -> dict[str, Any]:
-        """Return position, epoch, chain hash and fault, for JSON."""
+        """Return position, epoch, chain hash and fault, for JSON, and the facts that `recover` needs."""
         known = self.index.progress
         epoch = known.epoch or self._epoch.name
-        return {"position": self.applied, "epoch": epoch, "chain": known.chain, "fault": self.fault}
+        facts = {"stopped": self.is_broken, "ahead": self.is_ahead, "adopted": self.adopted}
+        return {"position": self.applied, "epoch": epoch, "chain": known.chain, "fault": self.fault, **facts}
 
     async def close(self) -> None:
         """Commit and release the folder."""
@@ -227,12 +233,12 @@ class Replica:
     def _check(self, epoch: Epoch) -> None:
         known = self.index.progress.epoch or self._epoch.name
         if known and known != epoch.name:
-            raise LogGone(
+            raise LogLost(
                 f"the log of partition {self.partition} was made at {epoch.name}, but this replica holds entries of "
                 f"the one made at {known}: the brokers have lost their data"
             )
         if epoch.last < self.applied:
-            raise LogGone(
+            raise LogLost(
                 f"the log of partition {self.partition} ends at {epoch.last}, but this replica holds entries up to "
                 f"{self.applied}: the brokers have lost their newest data"
             )

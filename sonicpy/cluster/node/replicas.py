@@ -149,6 +149,7 @@ class Replicas:
         await self.release(partition)
         await snapshots.forget(partition, self._keepers.registry)
         await self.hold(partition, adopt=epoch)
+        self.held[partition].adopted = known
         return known
 
     async def snapshot(self, partition: int) -> int:

@@ -129,7 +129,7 @@ async def replace_folder(
             fresh = folder.with_name(f"{folder.name}.new")
             shutil.rmtree(fresh, ignore_errors=True)
             await load(partition, manifest, registry.vault, fresh, access)
-            install_backup(fresh, folder, access)
+            await asyncio.get_running_loop().run_in_executor(None, install_backup, fresh, folder, access)
             shutil.rmtree(fresh)
             return
     raise LogGone(f"the log of partition {partition} begins at {epoch.first}, and no snapshot reaches it")

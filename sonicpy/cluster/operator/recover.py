@@ -68,7 +68,8 @@ async def _recover(brokers: str, wish: Wish, say: Say) -> int:
         if not wish.source and not wish.anyway:
             check_log(layout, logs, answers, partitions, wish.node)
         for partition in partitions:
-            await _recover_partition(connection, layout, answers, partition, wish, say)
+            log = logs[layout.log_of(partition)]
+            await _recover_partition(connection, layout, log, answers, partition, wish, say)
         return len(partitions)
 
 
@@ -94,7 +95,14 @@ def _note_faults(layout: Layout, logs: list[Epoch], replicas: dict[str, Any]) ->
 
 def _is_lost_for(replica: dict[str, Any], log: Epoch) -> bool:
     """Return whether a replica holds changes that its log lacks."""
+    if replica.get("ahead", False):  # a node of an older version does not say so
+        return True
     return replica["epoch"] not in ("", log.name) or replica["position"] > log.last
+
+
+def _has_stopped(replica: dict[str, Any]) -> bool:
+    """Return whether a replica has stopped for good, by its answer; one that only catches up has a fault, too."""
+    return bool(replica.get("stopped", replica["fault"] is not None))
 
 
 def check_log(layout: Layout, logs: list[Epoch], answers: dict[str, Any], partitions: list[int], node: str) -> None:
@@ -155,7 +163,7 @@ def _replica(answers: dict[str, Any], node: str, partition: int) -> dict[str, An
 
 
 async def _recover_partition(
-    connection: Client, layout: Layout, answers: dict[str, Any], partition: int, wish: Wish, say: Say
+    connection: Client, layout: Layout, log: Epoch, answers: dict[str, Any], partition: int, wish: Wish, say: Say
 ) -> None:
     held = {node: found for node in layout.holders(partition) if (found := _replica(answers, node, partition))}
     targets = (
@@ -167,9 +175,10 @@ async def _recover_partition(
                 f"--from is {wish.source}; allowed for partition {partition} is one of {', '.join(held)}."
             )
         if not wish.anyway:
-            _check_newest(held, partition, wish.source)
-        # A replica that has stopped knows another log; one at work only has to be copied.
-        order = Order("adopt" if held[wish.source]["fault"] is not None else "snapshot", partition)
+            check_source(held, log, partition, wish.source)
+        # A replica that has stopped knows another log; one at work, or that catches up, only has to be copied.
+        source = held[wish.source]
+        order = Order("adopt" if _has_stopped(source) or _is_lost_for(source, log) else "snapshot", partition)
         position = await give_order(connection, wish.source, order)
         say(f"partition {partition}: {wish.source} is right, and is at {position}")
     await _reset(connection, targets, partition, say)
@@ -177,13 +186,34 @@ async def _recover_partition(
         await tell_recovery(connection, partition)
 
 
-def _check_newest(held: dict[str, Any], partition: int, source: str) -> None:
-    newest = max(held, key=lambda node: int(held[node]["position"]))
-    if held[newest]["fault"] is not None and held[newest]["position"] > held[source]["position"]:
+def check_source(held: dict[str, Any], log: Epoch, partition: int, source: str) -> None:
+    """Raise ConfigError if the source lacks changes that another replica has, or that the log has no more.
+
+    Args:
+        held: node -> its answer about its replica of the partition.
+        log: the present epoch of the log.
+        source: the node whose replica is to be the right one.
+    """
+    replica = held[source]
+    position, is_lost = int(replica["position"]), _is_lost_for(replica, log)
+    for node in sorted(held.keys() - {source}, key=lambda node: int(held[node]["position"]), reverse=True):
+        other, found = held[node], ""
+        if not is_lost and _is_lost_for(other, log):
+            adopted = replica.get("adopted")  # an earlier recovery from this source has not come to its end
+            if adopted is None or int(other["position"]) > adopted:
+                found = f"follows the present log, but that of {node} holds changes that the brokers have lost"
+        elif other["fault"] is not None and int(other["position"]) > position:
+            found = f"is at {position}, but that of {node} is at {other['position']}"
+        if found:
+            raise ConfigError(
+                f"--from is {source}, whose partition {partition} {found}; allowed is {node}, or --anyway, which gives "
+                f"up the changes that {source} lacks."
+            )
+    if _has_stopped(replica) and not is_lost and log.first > position + 1:
         raise ConfigError(
-            f"--from is {source}, whose partition {partition} is at {held[source]['position']}, but that of {newest} "
-            f"is at {held[newest]['position']}; allowed is {newest}, or --anyway, which gives up the changes that "
-            f"{source} lacks."
+            f"--from is {source}, whose partition {partition} is at {position}, but the log begins at {log.first}; "
+            f"allowed are another node, --node {source}, which begins with the newest snapshot, or --anyway, which "
+            "gives up the changes between."
         )
 
 

@@ -1,9 +1,10 @@
 """Import and backup of whole clusters: `sonicpy cluster import`, `backup` and `restore`.
 
-An import reads the synonyms of a folder or backup, then each object with its words, in the order in which the objects
-were pushed, and appends them to the logs as a node does. So it works with any number of partitions, while the cluster
-serves: to grow, restore a backup into a cluster with more partitions. A second import of the same folder changes
-nothing, so after an error run it again.
+An import reads the synonyms of a folder or backup, the mirrors of its buckets, then each object with its words, in the
+order in which the objects were pushed, and appends them to the logs as a node does. So it works with any number of
+partitions, while the cluster serves: to grow, restore a backup into a cluster with more partitions. After an error run
+it again: a second import of the same folder changes no object, and only counts the texts of a bucket by language twice,
+which leaves their proportions.
 
     <backup>/cluster.json             partitions, analyser, position and chain of each snapshot
     <backup>/0007/sonicpy.backup      the newest snapshot of a partition, as `sonicpy backup` writes one
@@ -16,7 +17,7 @@ import json
 import shutil
 import tempfile
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -37,16 +38,20 @@ from sonicpy.cluster.registry.registry import Layout, cluster_at
 from sonicpy.cluster.registry.status import ask_nodes, why_not
 from sonicpy.cluster.registry.watched import give_watched_order
 from sonicpy.config import Config
-from sonicpy.disk import sync_folder
+from sonicpy.disk import sync_file, sync_folder
 from sonicpy.errors import ConfigError, StoreError
-from sonicpy.files import make_one, new_bytes, new_text, regular_bytes
+from sonicpy.files import make_one, new_bytes, regular_bytes
+from sonicpy.ids import Scope
 from sonicpy.index.index import Index
+from sonicpy.index.ingest.exported import DIGEST_KEY, change_of_facts
 from sonicpy.index.maintenance.verify import holds_store
 from sonicpy.index.read_only_index import ReadOnlyIndex
-from sonicpy.index.recorder import RECORD_BYTES_MAX, Recorder
-from sonicpy.index.report.export import ExportedObject, synonyms_of
+from sonicpy.index.recorder import RECORD_BYTES_MAX, Recorder, RecordTooLong
+from sonicpy.index.report.export import ExportedObject, facts_of, scopes_of, synonyms_of
 from sonicpy.store.care.backup import BACKUP_FILE, open_backup
 from sonicpy.store.care.replica_backup import install_backup
+from sonicpy.store.disk.platform import make_folder, replace_file
+from sonicpy.store.fields.all_fields import ORDER, TEXTS
 from sonicpy.store.rows.meta import ANALYZER
 
 if TYPE_CHECKING:
@@ -63,6 +68,8 @@ RULES_AT_ONCE = 500
 """The most rules of synonyms in a record."""
 TERM_BYTES = 48
 """The upper bound of the bytes of a word in a record, without the word itself."""
+PLACE_BYTES = 4
+"""The upper bound of the bytes of a place in the order of words in a record."""
 
 
 def import_folder(brokers: str, folder: Path, config: Config, say: "Say") -> int:
@@ -87,15 +94,10 @@ def restore(brokers: str, folder: Path, config: Config, say: "Say") -> int:
     Spread collections are spread again, into at most as many parts as there are partitions. A collection that is
     already spread in the empty cluster stays so.
 
-    Args, errors: as `import_folder`; ConfigError also if the folder holds no such backup, StoreError also if the
-        cluster is not empty.
+    Args, errors: as `import_folder`; ConfigError also if the folder holds no such backup, StoreError also if its
+        `cluster.json` is damaged, or the cluster is not empty.
     """
-    notes = folder / NOTES_FILE
-    if not notes.exists():
-        raise ConfigError(f"{folder} holds no {NOTES_FILE}; allowed is a folder written by sonicpy cluster backup.")
-    found = json.loads(notes.read_text(encoding="utf-8"))
-    sources = [folder / f"{int(number):04}" for number in found["partitions"]]
-    spread = {name: parts for name, parts in found["layout"].get("spread", ())}
+    sources, spread = _read_notes(folder)
     return asyncio.run(_import(brokers, sources, config, say, only_empty=True, spread=spread))
 
 
@@ -188,6 +190,11 @@ class Appender:
         for partition in range(self._layout.partitions):
             await self._add(partition, record)
 
+    async def add_to_parts(self, collection: str, bucket: str, record: bytes) -> None:
+        """Append a record to the log of every partition that holds a bucket. Raises as `add`."""
+        for partition in self._layout.parts_of(collection, bucket):
+            await self._add(partition, record)
+
     async def finish(self) -> None:
         """Wait until everything is acknowledged. Raises StoreError."""
         while self._waiting:
@@ -217,6 +224,8 @@ async def _import(
                 objects = 0
                 for record in synonyms.of(index):
                     await appender.add_to_all(record)
+                for scope, record in records_of_facts(recorder, index):
+                    await appender.add_to_parts(*scope, record)
                 for held in index.holdings():
                     objects += 1
                     for record in records_of(recorder, held):
@@ -297,26 +306,74 @@ async def _check_empty(connection: Client, layout: Layout) -> None:
         )
 
 
+def records_of_facts(recorder: Recorder, index: Index) -> Iterator[tuple[Scope, bytes]]:
+    """Yield the bucket and the record of the facts, such as mirrors, of each bucket that has any. As after a claim, all
+    parts of a bucket have them.
+    """
+    with index.engine.snapshot_of_now() as view:
+        for scope, state in scopes_of(view, None, None):
+            if facts := facts_of(view, state, with_rules=True):
+                yield scope, recorder.record_of(change_of_facts(*scope, facts))
+
+
 def records_of(recorder: Recorder, held: ExportedObject) -> Iterator[bytes]:
-    """Yield the records that push an object with its words; several if a single one would be too long for the log."""
-    words = [(word, tf, False) for word, tf in held.terms.items()]
-    words += [(word, tf, True) for word, tf in held.hidden.items()]
-    place, languages, fields = 0, held.languages, held.fields
-    while place < len(words) or not place:
-        size = 0
-        terms: dict[str, int] = {}
-        hidden: dict[str, int] = {}
-        while place < len(words) and size < RECORD_BYTES_MAX // 2:
-            word, tf, is_hidden = words[place]
-            (hidden if is_hidden else terms)[word] = tf
-            size += len(word.encode()) + TERM_BYTES
-            place += 1
-        names = held.collection, held.bucket, held.object
-        recorder.push_terms(*names, terms, hidden, held.rules, languages, fields)
-        languages, fields = "", {}
-        yield recorder.take_record()
-        if not words:
-            return
+    """Yield the records that push an object with its words; several if a single one would be too long for the log.
+
+    Raises:
+        RecordTooLong: a text whose order is kept, or the other fields of the object, are too long for a record.
+    """
+    try:
+        records = iter((_record_of(recorder, held),))
+    except RecordTooLong:
+        records = (_record_of(recorder, part) for part in parts_of(held))
+    yield from records
+
+
+def _record_of(recorder: Recorder, held: ExportedObject) -> bytes:
+    names = held.collection, held.bucket, held.object
+    recorder.push_terms(*names, held.terms, held.hidden, held.rules, held.languages, held.fields)
+    return recorder.take_record()
+
+
+def parts_of(held: ExportedObject) -> Iterator[ExportedObject]:
+    """Yield parts of an object, each of about half the bytes of a record. A list of the order comes with its words, of
+    which other parts may have some, too. There is no digest: it would say that the first part is the whole text.
+    """
+    fields = {name: field for name, field in held.fields.items() if name not in (ORDER.name, DIGEST_KEY)}
+    pieces = held.fields.get(ORDER.name) or []
+    placed = {word for piece in pieces for word in piece}
+    units = [({word for word in piece if word is not None}, [piece]) for piece in pieces]
+    units += [({word}, []) for word in (*held.terms, *held.hidden) if word not in placed]
+    named = [word for words in fields.get(TEXTS.name, {}).values() for word in words]
+    part: set[str] = set()
+    order: list[list[str | None]] = []
+    languages, size = held.languages, _bytes_of(named)
+    for words, lists in units:
+        more = _bytes_of(words - part) + PLACE_BYTES * sum(map(len, lists))
+        if (part or fields) and size + more > RECORD_BYTES_MAX // 2:
+            yield _part_of(held, part, order, fields, languages)
+            part, order, fields, languages, size = set(), [], {}, "", 0
+            more = _bytes_of(words) + PLACE_BYTES * sum(map(len, lists))
+        part |= words
+        order += lists
+        size += more
+    yield _part_of(held, part, order, fields, languages)
+
+
+def _bytes_of(words: Iterable[str]) -> int:
+    return sum(len(word.encode()) + TERM_BYTES for word in words)
+
+
+def _part_of(
+    held: ExportedObject, words: set[str], order: list[list[str | None]], fields: dict[str, Any], languages: str
+) -> ExportedObject:
+    return dataclasses.replace(
+        held,
+        terms={word: tf for word, tf in held.terms.items() if word in words},
+        hidden={word: tf for word, tf in held.hidden.items() if word in words},
+        fields={**fields, ORDER.name: order} if order else fields,
+        languages=languages,
+    )
 
 
 # -- out of a cluster --------------------------------------------------------------------------------------------------
@@ -325,6 +382,7 @@ def records_of(recorder: Recorder, held: ExportedObject) -> Iterator[bytes]:
 async def _backup(brokers: str, folder: Path, say: "Say") -> int:
     async with cluster_at(brokers, "sonicpy cluster backup") as (connection, registry):
         layout = await registry.layout()
+        _make(folder)
         answers = await ask_nodes(connection, layout)
         notes: dict[str, object] = {}
         size = 0
@@ -332,6 +390,7 @@ async def _backup(brokers: str, folder: Path, say: "Say") -> int:
             await give_watched_order(connection, _source(layout, answers, partition), Order("snapshot", partition))
             manifest = (await registry.snapshots(partition))[0]
             await load(partition, manifest, registry.vault, folder / f"{partition:04}")
+            await asyncio.get_running_loop().run_in_executor(None, _sync, folder / f"{partition:04}")
             notes[str(partition)] = dataclasses.asdict(manifest)
             size += manifest.size
             say(f"partition {partition}: {manifest.size} bytes, at {manifest.position}")
@@ -347,11 +406,48 @@ def _source(layout: Layout, answers: dict[str, Any], partition: int) -> str:
     raise StoreError(f"partition {partition} cannot be saved: no node that holds it answers")
 
 
+def _make(folder: Path) -> None:
+    """Create the folder of a backup on the disk. Raises StoreError."""
+    try:
+        make_folder(folder)
+    except OSError as error:
+        raise StoreError(f"cannot make {folder}: {error.strerror}") from error
+
+
+def _sync(folder: Path) -> None:
+    """Wait until the disk has the backup of a partition. Raises StoreError."""
+    try:
+        with regular_bytes(folder / BACKUP_FILE) as file:
+            sync_file(file.fileno())
+        sync_folder(folder)
+    except OSError as error:
+        raise StoreError(f"cannot write the backup {folder}: {error.strerror}") from error
+
+
 def _write_notes(folder: Path, notes: dict[str, object]) -> None:
-    """Write the description of a backup, without which the folder counts as incomplete."""
+    """Write the description of a backup to the disk. Without it the folder counts as incomplete. Raises StoreError."""
+    try:
+        replace_file(folder / NOTES_FILE, json.dumps(notes, indent=1).encode())
+    except OSError as error:
+        raise StoreError(f"cannot write {folder / NOTES_FILE}: {error.strerror}") from error
+
+
+def _read_notes(folder: Path) -> tuple[list[Path], dict[str, int]]:
+    """Return the folders of the partitions of a backup, and the number of parts of each spread collection.
+
+    Raises:
+        ConfigError: the folder holds no backup of a cluster.
+        StoreError: the description of the backup cannot be read.
+    """
     path = folder / NOTES_FILE
-    fresh = path.with_suffix(".new")
-    with new_text(fresh) as file:
-        file.write(json.dumps(notes, indent=1))
-    fresh.rename(path)
-    sync_folder(folder)
+    try:
+        found = json.loads(path.read_bytes())
+        sources = [folder / f"{int(number):04}" for number in found["partitions"]]
+        return sources, {str(name): int(parts) for name, parts in found["layout"].get("spread", ())}
+    except FileNotFoundError as error:
+        allowed = "allowed is a folder written by sonicpy cluster backup"
+        raise ConfigError(f"{folder} holds no {NOTES_FILE}; {allowed}.") from error
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StoreError(f"{path} is damaged; allowed is the file that sonicpy cluster backup wrote") from error

@@ -73,14 +73,11 @@ def lines(view: View, collection: str | None, bucket: str | None) -> Iterator[di
     for scope, state in scopes:
         if bucket is None and scope.collection in synonyms:
             yield synonym_line(scope.collection, synonyms.pop(scope.collection))
-        held = view.facts(state.bucket)
-        facts = {str(kind): fact.hex() for kind, fact in held.items() if kind not in ON_OBJECTS}
+        facts = facts_of(view, state, with_rules=not state.objects)
         objects = map(line_of, holdings(view, scope, state))
         yield from islice(objects, 1)
-        if facts and RULES in held and not state.objects:
-            facts[str(RULES)] = held[RULES].hex()
         if facts:
-            yield {**scope._asdict(), "facts": facts}
+            yield {**scope._asdict(), "facts": {str(kind): fact.hex() for kind, fact in facts.items()}}
         yield from objects
     for name, rules in synonyms.items():  # collections without buckets
         yield synonym_line(name, rules)
@@ -118,6 +115,19 @@ def scopes_of(view: View, collection: str | None, bucket: str | None) -> list[tu
     """Return the buckets of the store or of a collection, or a single one, in order of name; no staged ones."""
     found = view.all_states(collection)
     return [(scope, state) for scope, state in found if not is_staged(scope) and bucket in (None, scope.bucket)]
+
+
+def facts_of(view: View, state: BucketState, *, with_rules: bool) -> dict[int, bytes]:
+    """Return the facts of a bucket that do not follow from its objects, such as its mirrors; {}: it has none.
+
+    Args:
+        with_rules: whether facts come with the rules of the bucket, which a bucket that they create needs.
+    """
+    held = view.facts(state.bucket)
+    facts = {kind: fact for kind, fact in held.items() if kind not in ON_OBJECTS}
+    if facts and with_rules and RULES in held:
+        facts[RULES] = held[RULES]
+    return facts
 
 
 def holdings(view: View, scope: Scope, state: BucketState) -> Iterator[ExportedObject]:

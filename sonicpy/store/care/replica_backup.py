@@ -4,9 +4,9 @@ import os
 import shutil
 from pathlib import Path
 
-from sonicpy.disk import sync_folder
+from sonicpy.disk import sync_file, sync_folder
 from sonicpy.errors import StoreError
-from sonicpy.files import PRIVATE, Access, make_all
+from sonicpy.files import PRIVATE, Access, make_all, regular_bytes
 from sonicpy.store.care.backup import BACKUP_FILE, SEAL, check_seal, open_backup
 from sonicpy.store.disk.boot_mark import note_boot
 from sonicpy.store.disk.environment import DATA_FILE
@@ -42,6 +42,8 @@ def install_backup(source: Path, folder: Path, access: Access = PRIVATE) -> None
     size = check_seal(path) - SEAL.size
     try:
         os.truncate(path, size)
+        with regular_bytes(path) as file:
+            sync_file(file.fileno())  # before the boot mark says that the store was closed cleanly
         shutil.rmtree(folder, ignore_errors=True)
         make_all(folder, access)
         os.replace(path, folder / DATA_FILE)
