@@ -13,6 +13,7 @@ import pytest
 import sonicpy
 from sonicpy.errors import ReadOnly, StoreError, StoreLocked
 from sonicpy.index.read_only_index import ReadOnlyIndex
+from sonicpy.store.disk.change_board import ChangeBoard
 from tests.processes import Server, environment
 from tests.server.peer import Peer
 from tests.support.patience import WAIT_S, until
@@ -95,6 +96,39 @@ def test_readers_never_stumble_over_a_writer_that_swaps_graphs(tmp_path: Path) -
             writer.stdin.close()
             assert writer.wait(timeout=WAIT_S) == 0
             assert index.verify() == []
+
+
+def test_no_answer_outlives_a_commit_that_the_change_board_notes_late(tmp_path: Path) -> None:
+    program = (
+        "import sys, sonicpy\n"
+        "with sonicpy.open(sys.argv[1]) as index:\n"
+        "    for number, _ in enumerate(sys.stdin):\n"
+        "        index.push('c', 'b', f'o{number}', 'hello'); index.commit()\n"
+        "        print(index.engine.store.last_commit(), flush=True)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path / "store")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        env=environment({}), text=True, bufsize=1,
+    ) as writer:  # fmt: skip
+        assert writer.stdout is not None and writer.stdin is not None
+        stdin, stdout = writer.stdin, writer.stdout
+
+        def committed() -> int:
+            stdin.write("\n")
+            return int(stdout.readline())
+
+        board = ChangeBoard.create()
+        board.note_commit(committed())
+        with sonicpy.open(tmp_path / "store", read_only=True) as index:
+            index.maintainer.watch_changes(os.dup(board.descriptor))
+            assert index.query_ids("c", "b", "hello") == ["o0"]
+            number = committed()
+            assert index.query_ids("c", "b", "hello")[-1] == "o0", "it may see the commit, which nothing acknowledged"
+            board.note_commit(number)
+            assert index.query_ids("c", "b", "hello") == ["o1", "o0"]
+        board.close()
+        stdin.close()
+        assert writer.wait(timeout=WAIT_S) == 0
 
 
 def test_a_reader_follows_a_map_that_has_grown(tmp_path: Path) -> None:
