@@ -171,6 +171,36 @@ def test_a_missing_graph_costs_corrections_only(
     assert [record.message for record in caplog.records if "is missing" in record.message]
 
 
+def test_no_call_stumbles_over_a_missing_graph(in_tables: None, tmp_path: Path) -> None:
+    texts = [f"painting paints painted {'jumping' if number % 3 else 'jumps'} word{number}" for number in range(12)]
+    with sonicpy.open(tmp_path / "store") as index:
+        for bucket in ("b", "b2"):
+            index.push_many(
+                [(f"o{number}", text) for number, text in enumerate(texts)], collection="c", bucket=bucket, lang="eng"
+            )
+        index.consolidate()
+    shutil.rmtree(tmp_path / "store" / "graph")
+    calls: dict[str, Callable[[sonicpy.Index], object]] = {
+        "count": lambda index: index.count("c", "b") and index.count("c", ["b", "b2"]),
+        "explain": lambda index: index.explain("c", "b", "jump word1"),
+        "facets": lambda index: index.facets("c", "b", "jump").total,
+        "holdings": lambda index: list(index.holdings()),
+        "object_stats": lambda index: list(index.object_stats("c", "b")),
+        "query": lambda index: index.query("c", "b", "jump word1"),
+        "query of several": lambda index: index.query("c", ["b", "b2"], "jump word1"),
+        "query_ids": lambda index: index.query_ids("c", "b", "jump word1"),
+        "similar": lambda index: index.similar("c", "b", "o1"),
+        "similar of a bucket": lambda index: index.bucket("c", "b").similar("o1"),
+        "stats": lambda index: index.stats("c", "b"),
+        "suggest": lambda index: index.suggest("c", "b", "word"),
+        "term_stats": lambda index: list(index.term_stats("c", "b")),
+        "words": lambda index: index.words("c", "b", prefix="word") and index.words("c", ["b", "b2"]),
+    }
+    for name, call in calls.items():
+        with sonicpy.open(tmp_path / "store", read_only=True) as index:  # which has not found yet what is missing
+            assert call(index), name
+
+
 @pytest.mark.parametrize("damage", ["empty", "folder", "half made"])
 def test_what_is_no_store(tmp_path: Path, damage: str) -> None:
     folder = tmp_path / "store"
