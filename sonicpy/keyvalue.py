@@ -106,6 +106,7 @@ class KeyValue:
         self._is_read_only = read_only
         self._size_max = size_max
         self._has_room = False  # beyond `size_max`
+        self._is_overfull = False  # whether a change did not fit into the open batch, which is lost then
         self._turn = Turn()
         self._environment: Environment | None = None
         self._closed = f"the table in {folder} was closed: open it again"
@@ -252,19 +253,26 @@ class KeyValue:
         environment = self._opened()
         self._refuse_reader()
         self._refuse_replaced()
-        return environment.transactions.own_writer or environment.begin(holder)
+        writer = environment.transactions.own_writer
+        if writer is None:
+            self._is_overfull = False
+            return environment.begin(holder)
+        if self._is_overfull:
+            raise self._full()
+        return writer
 
     def _end_batch(self, error: BaseException | None) -> None:
-        if self._turn.batches:
-            return
-        if error is None:
-            self._commit()
-        elif isinstance(error, MapFull):
+        if isinstance(error, MapFull):
+            self._is_overfull = True
             raise self._full() from error
+        if error is None and not self._turn.batches:
+            self._commit()
 
     def _commit(self) -> None:
         environment = self._opened()  # raises for a batch that ends after the table was closed
         writer = environment.transactions.own_writer
+        if self._is_overfull:  # and the block caught the error
+            raise self._full()
         try:
             if writer is not None:
                 environment.commit(writer)

@@ -109,6 +109,16 @@ def too_many(names: Any) -> InvalidArgument:
     )
 
 
+def other_kind(name: str, *, are_points: bool) -> InvalidArgument:
+    """Return the error for a point among numbers of the same name in a bucket, or for a number among points."""
+    kind, other = ("point", "number") if are_points else ("number", "point")
+    return InvalidArgument(
+        f"the value {name} is a {other}, but those of the bucket are {kind}s; allowed is a {kind}, or another name",
+        "invalid_meta_value",
+        f"SET[{name}], a {kind} in this bucket",
+    )
+
+
 def value_of(name: str, value: Any) -> GivenValue:
     """Return a value that a program gave for a name. Raises InvalidArgument if the value is not allowed."""
     try:

@@ -362,6 +362,21 @@ def test_keys_are_deleted_from_a_full_table(tmp_path: Path) -> None:
         table.set(b"b", bytes(900))
 
 
+def test_a_batch_is_lost_whose_block_catches_that_the_table_is_full(tmp_path: Path) -> None:
+    full = r"the table in .* is full: its file would exceed 1048576 bytes \(size_max\)"
+    with keyvalue.open(tmp_path / "t", size_max=1 << 20) as table:
+        with pytest.raises(StoreFull, match=full), table.batch():
+            table.set(b"a", b"1")
+            for _ in range(2):
+                with pytest.raises(StoreFull, match=full), table.batch():
+                    table.set(b"large", bytes(2 << 20))
+        assert table.count() == 0
+        with table.batch():
+            table.set(b"b", b"2")
+        table.set(b"c", b"3")
+        assert (table.get(b"a"), table.get(b"b"), table.get(b"c")) == (None, b"2", b"3")
+
+
 def test_a_snapshot_that_lasts_is_named_as_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with keyvalue.open(tmp_path / "t", size_max=1 << 20) as table:
         table.set(b"a", bytes(1 << 18))

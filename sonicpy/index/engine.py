@@ -14,7 +14,7 @@ from sonicpy._native.held import insist, keep_for_ever
 from sonicpy._native.terms import Terms
 from sonicpy._native.turn import Turn
 from sonicpy.config.defaults import DEFAULTS
-from sonicpy.errors import InvalidArgument, StoreError, StoreFull
+from sonicpy.errors import InvalidArgument, StoreDamaged, StoreError, StoreFull
 from sonicpy.files import ACCESSES
 from sonicpy.graph.graph_pool import GraphName, GraphPool, graph_folder, sync_names
 from sonicpy.index.ingest.given_vectors import check_columns
@@ -194,7 +194,7 @@ class Engine(TextEngine):
             return self.read()
         try:
             self.commit_before_reading()
-        except StoreFull as error:
+        except (StoreDamaged, StoreFull) as error:
             logger.debug("%s", error)
         return self.store.snapshot()
 

@@ -109,8 +109,12 @@ def retried(method: Callable[Concatenate["ReadOnlyIndex", Arguments], Value]) ->
                 return method(index, *args, **kwargs)
             except GraphReplaced as error:
                 gone = error
-        index._engine.graphs.go_without(gone.bucket, gone.version)
-        return method(index, *args, **kwargs)
+        while True:  # several buckets may lack theirs
+            index._engine.graphs.go_without(gone.bucket, gone.version)
+            try:
+                return method(index, *args, **kwargs)
+            except GraphReplaced as error:
+                gone = error
 
     return retrying
 
@@ -127,5 +131,6 @@ class ReadOnlyIndex(Index):
     find_hits = retried(Index.find_hits)
     find_ids = retried(Index.find_ids)
     find_reasons = retried(Index.find_reasons)
+    similar = retried(Index.similar)
     suggest = retried(Index.suggest)
     words = retried(Index.words)

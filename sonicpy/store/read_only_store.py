@@ -132,8 +132,10 @@ class ReadOnlyStore(StoreReader):
         return ReadOnly(f"the index in {self.folder} is open for reading only: open it without read_only to change it")
 
     def readable_stamp(self) -> int:
-        """Return the number of the last commit of any process. Answers are valid while the number stays the same."""
-        return self.last_commit()
+        """Return the number of the last commit of any process, with a change board that of the last noted one. Answers
+        are valid while the number stays the same."""
+        # A commit that the board has not noted yet may be missing in idle transactions, and so in an answer.
+        return self.last_commit() if self._board is None else self._board.committed
 
     def pending_buckets(self) -> set[int]:
         """Return no bucket: only the writing process consolidates."""

@@ -7,6 +7,9 @@ An exception of a signal handler may come at any moment, also in `_recover`. So 
 before it is changed, and as whole once it holds exactly the changes of the log and of the unsealed records. The next
 use of a transaction that is torn, or was given up at the end of a `Turn`, recovers first. The mark and the transaction
 are in `OpenTransactions`.
+
+If the log turns out to be damaged before its end, acknowledged changes are lost: the store refuses changes for good,
+and readers see the last commit, until the next opening of the store goes on with the part before the damage.
 """
 
 import threading
@@ -30,6 +33,7 @@ from sonicpy.store.disk.table_numbers import DROPPED, PENDING
 from sonicpy.store.disk.table_rows import MapFull
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.reader import StoreReader
+from sonicpy.store.refused_changes import Refusals
 from sonicpy.store.rows.meta import POSITION, note_format, read_position, write_identity
 from sonicpy.store.rows.table_checks import buckets_in
 from sonicpy.store.views.open_cache import OpenCache
@@ -84,6 +88,7 @@ class RecoveringStore(StoreReader):
         self._transactions: OpenTransactions[Transaction]  # once the tables are all there
         self._owner: int  # the thread of the open transaction
         self._turn: Turn | None
+        self._refusals: Refusals
         self._write_cache = WriteCache()
         self._snapshot_cache = self._fresh_cache()
         self._board: ChangeBoard | None = None
@@ -296,6 +301,15 @@ class RecoveringStore(StoreReader):
         view = self.view
         return self._begun() if view is None else view
 
+    def _writing_for_reader(self) -> WriteView | None:
+        """Return `_writing()`; None: the log is damaged, so that readers see the last commit."""
+        try:
+            return self._writing()
+        except StoreDamaged as error:
+            if error is not self._refusals.damage:
+                raise
+            return None
+
     def _begun(self) -> WriteView:
         """Begin a write transaction, and return its view."""
         self._transactions.abort()  # one of which an exception kept us from making a view
@@ -355,6 +369,7 @@ class RecoveringStore(StoreReader):
 
         Raises:
             StoreFull: growing the map does not help.
+            StoreDamaged: the log is damaged before its end, which is known when the store is open.
         """
         self._transactions.is_lost = True
         if self._open_cache is not None:  # it shares names and pending words, perhaps undone ones, with the one before
@@ -378,6 +393,8 @@ class RecoveringStore(StoreReader):
         raise StoreFull("the store cannot be recovered: its map is full whatever its size")
 
     def _replay(self, from_log_end: int | None) -> None:
+        if self._refusals.damage is not None:
+            raise self._refusals.damage.with_traceback(None)
         end = inf
         if from_log_end is None:
             end = self._log.position
@@ -397,6 +414,14 @@ class RecoveringStore(StoreReader):
                 position = behind
             if from_log_end is not None:
                 self._log.position = position
+            elif position < end and self._log.file is not None:  # records in memory cannot be damaged
+                raise self._refusals.note_damage(
+                    StoreDamaged(
+                        f"the log of the store {self.folder} is damaged at position {position} and ends at {end}: the "
+                        "store shows its last commit and takes no more changes until it is opened again, which replays "
+                        "the part before the damage and sets the rest aside"
+                    )
+                )
             if self._unsealed:
                 apply_all(view, map(unpack_mutation, self._unsealed))
         self.is_torn = self._transactions.is_lost = False

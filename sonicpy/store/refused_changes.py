@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from sonicpy.errors import StoreError, StoreFull, StoreLocked
+from sonicpy.errors import StoreDamaged, StoreError, StoreFull, StoreLocked
 from sonicpy.late_logger import LateLogger
 from sonicpy.store.disk.folder import WriterLock
 
@@ -22,17 +22,19 @@ class Logged(Protocol):
 
 
 class Refusals:
-    """The reasons for refusing changes: a failed commit, a replaced file, or a call of `Store.refuse`.
+    """The reasons for refusing changes: a failed commit, a replaced file, a damaged log, or a call of `Store.refuse`.
 
     Args:
         lock: the lock of the store; it checks whether the files of the store are still there.
 
     Attributes:
         now: the error that a change raises; None: changes are accepted.
+        damage: the error that refuses changes for good, because acknowledged ones were lost; None: none were.
     """
 
     def __init__(self, lock: WriterLock) -> None:
         self.now: StoreError | None = None
+        self.damage: StoreDamaged | None = None
         self._lock = lock
         self._failed: StoreError | None = None
         self._replaced: StoreLocked | None = None
@@ -43,7 +45,7 @@ class Refusals:
     @property
     def may_end(self) -> bool:
         """Whether the last commit failed, and the next one may succeed."""
-        return self._failed is not None and self._replaced is None
+        return self._failed is not None and self._replaced is None and self.damage is None
 
     @property
     def is_time_to_try(self) -> bool:
@@ -54,6 +56,13 @@ class Refusals:
         """Refuse changes with a sentence as the reason; None: accept them again."""
         self._held_back = None if why is None else StoreFull(why)
         self._renew()
+
+    def note_damage(self, error: StoreDamaged) -> StoreDamaged:
+        """Refuse changes for good, and log the error; return it."""
+        self.damage = error
+        self._renew()
+        logger.error("%s", error)
+        return error
 
     def note_failure(self, error: StoreError) -> StoreFull:
         """Refuse changes because a commit failed; return the error to raise for them."""
@@ -100,7 +109,7 @@ class Refusals:
             raise self.now.with_traceback(None)  # of the last change that was refused
 
     def _renew(self) -> None:
-        self.now = self._failed or self._held_back
+        self.now = self._replaced or self.damage or self._failed or self._held_back
 
 
 def interruption_in(error: StoreError) -> OSError | None:

@@ -47,7 +47,7 @@ class SharedStore(Store):
         """
         view = self.view
         if self.is_torn or self._transactions.is_lost:
-            view = self._writing()
+            view = self._writing_for_reader()
         return view if view is None or view.open_cache is not None else self._with_cache(view)
 
     def readable_stamp(self) -> int | None:

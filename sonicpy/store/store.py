@@ -381,7 +381,7 @@ class Store(VectorPushes, RecoveringStore):
             self._settle(turn)
         view = self.view  # read once: another thread may end its transaction meanwhile
         if (self.is_torn or transactions.is_lost) and self._may_change():
-            view = self._writing()
+            view = self._writing_for_reader()
         if view is None or view.owner != threading.get_ident():
             return None
         return self._with_cache(view)

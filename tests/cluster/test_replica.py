@@ -102,6 +102,23 @@ def test_a_replica_answers_what_the_log_holds(tmp_path: Path) -> None:
     run(test())
 
 
+def test_a_replica_leaves_out_a_point_among_numbers(tmp_path: Path) -> None:
+    def valued(oid: str, value: Any) -> bytes:
+        RECORDER.push("c", "b", oid, "apple", "eng", values={"n": value})
+        return RECORDER.take_record()
+
+    async def test() -> None:
+        broker = MemoryBroker()
+        broker.logs[0].append(entry(1, valued("o1", 5), valued("o2", (48.1, 11.5))))
+        replica = replica_in(tmp_path)
+        await follow(broker, 1, replica)
+        assert [one.fields for one in replica.index.holdings("c", "b")] == [{"values": {"n": 5}}, {}]
+        assert replica.index.query_ids("c", "b", "apple") == ["o2", "o1"]
+        await replica.close()
+
+    run(test())
+
+
 def test_a_replica_goes_on_where_its_last_commit_ended(tmp_path: Path) -> None:
     async def test() -> None:
         broker = MemoryBroker()

@@ -6,6 +6,7 @@ import inspect
 import multiprocessing
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import threading
@@ -246,6 +247,32 @@ def test_what_a_killed_process_left_in_memory_goes_with_the_next(
             assert not abandoned.exists()
             assert {living.folder, unlocked, stranger} <= set(tmp_path.iterdir())
         living.push("c", "b", "o", "x")
+
+
+def test_no_link_of_another_user_is_followed_in_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Other users may make folders with the names of temporary ones, whose lock file would be emptied and locked."""
+    monkeypatch.setattr(temporary, "SHARED_MEMORY", tmp_path / "shm")
+    monkeypatch.setattr(temporary, "SHARED_MEMORY_FREE", 0)
+    mine, elsewhere = tmp_path / "thesis.txt", tmp_path / "elsewhere"
+    mine.write_text("ten years of work\n")
+    done = run("print(__import__('os').getpid())")  # the number of a process that is gone
+    made = tmp_path / "shm" / f"{temporary.PREFIX}{done.stdout.strip()}-x"
+    for folder in (made, elsewhere):
+        folder.mkdir(parents=True)
+        (folder / "sonicpy.lock").symlink_to(mine)
+        (folder / "data.mdb").touch()
+    user = os.geteuid()
+    with monkeypatch.context() as patch:
+        patch.setattr("os.geteuid", lambda: user + 1)  # so that another user has made the folder
+        with sonicpy.open(":memory:"):
+            pass
+    assert made.exists()
+    shutil.rmtree(made)
+    made.symlink_to(elsewhere)  # which this user has made
+    with sonicpy.open(":memory:"):
+        pass
+    assert mine.read_text() == "ten years of work\n"
+    assert (elsewhere / "data.mdb").exists()
 
 
 def test_what_another_user_has_in_memory_is_left_alone(monkeypatch: pytest.MonkeyPatch, hidden: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 import sonicpy
 from sonicpy.errors import ReadOnly, StoreError, StoreLocked
 from sonicpy.index.read_only_index import ReadOnlyIndex
+from sonicpy.store.disk.change_board import ChangeBoard
 from tests.processes import Server, environment
 from tests.server.peer import Peer
 from tests.support.patience import WAIT_S, until
@@ -97,6 +98,39 @@ def test_readers_never_stumble_over_a_writer_that_swaps_graphs(tmp_path: Path) -
             assert index.verify() == []
 
 
+def test_no_answer_outlives_a_commit_that_the_change_board_notes_late(tmp_path: Path) -> None:
+    program = (
+        "import sys, sonicpy\n"
+        "with sonicpy.open(sys.argv[1]) as index:\n"
+        "    for number, _ in enumerate(sys.stdin):\n"
+        "        index.push('c', 'b', f'o{number}', 'hello'); index.commit()\n"
+        "        print(index.engine.store.last_commit(), flush=True)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path / "store")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        env=environment({}), text=True, bufsize=1,
+    ) as writer:  # fmt: skip
+        assert writer.stdout is not None and writer.stdin is not None
+        stdin, stdout = writer.stdin, writer.stdout
+
+        def committed() -> int:
+            stdin.write("\n")
+            return int(stdout.readline())
+
+        board = ChangeBoard.create()
+        board.note_commit(committed())
+        with sonicpy.open(tmp_path / "store", read_only=True) as index:
+            index.maintainer.watch_changes(os.dup(board.descriptor))
+            assert index.query_ids("c", "b", "hello") == ["o0"]
+            number = committed()
+            assert index.query_ids("c", "b", "hello")[-1] == "o0", "it may see the commit, which nothing acknowledged"
+            board.note_commit(number)
+            assert index.query_ids("c", "b", "hello") == ["o1", "o0"]
+        board.close()
+        stdin.close()
+        assert writer.wait(timeout=WAIT_S) == 0
+
+
 def test_a_reader_follows_a_map_that_has_grown(tmp_path: Path) -> None:
     small = sonicpy.Config.model_validate({"store": {"kv": {"map_size_mb": 1}}})
     program = (
@@ -135,6 +169,36 @@ def test_a_missing_graph_costs_corrections_only(
         assert index.query("c", "b", "wrold") == []
         assert index.suggest("c", "b", "wor") == ["world"]
     assert [record.message for record in caplog.records if "is missing" in record.message]
+
+
+def test_no_call_stumbles_over_a_missing_graph(in_tables: None, tmp_path: Path) -> None:
+    texts = [f"painting paints painted {'jumping' if number % 3 else 'jumps'} word{number}" for number in range(12)]
+    with sonicpy.open(tmp_path / "store") as index:
+        for bucket in ("b", "b2"):
+            index.push_many(
+                [(f"o{number}", text) for number, text in enumerate(texts)], collection="c", bucket=bucket, lang="eng"
+            )
+        index.consolidate()
+    shutil.rmtree(tmp_path / "store" / "graph")
+    calls: dict[str, Callable[[sonicpy.Index], object]] = {
+        "count": lambda index: index.count("c", "b") and index.count("c", ["b", "b2"]),
+        "explain": lambda index: index.explain("c", "b", "jump word1"),
+        "facets": lambda index: index.facets("c", "b", "jump").total,
+        "holdings": lambda index: list(index.holdings()),
+        "object_stats": lambda index: list(index.object_stats("c", "b")),
+        "query": lambda index: index.query("c", "b", "jump word1"),
+        "query of several": lambda index: index.query("c", ["b", "b2"], "jump word1"),
+        "query_ids": lambda index: index.query_ids("c", "b", "jump word1"),
+        "similar": lambda index: index.similar("c", "b", "o1"),
+        "similar of a bucket": lambda index: index.bucket("c", "b").similar("o1"),
+        "stats": lambda index: index.stats("c", "b"),
+        "suggest": lambda index: index.suggest("c", "b", "word"),
+        "term_stats": lambda index: list(index.term_stats("c", "b")),
+        "words": lambda index: index.words("c", "b", prefix="word") and index.words("c", ["b", "b2"]),
+    }
+    for name, call in calls.items():
+        with sonicpy.open(tmp_path / "store", read_only=True) as index:  # which has not found yet what is missing
+            assert call(index), name
 
 
 @pytest.mark.parametrize("damage", ["empty", "folder", "half made"])

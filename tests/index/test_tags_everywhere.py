@@ -121,6 +121,17 @@ def test_a_table_of_rows(index: sonicpy.Index) -> None:
     assert held(index) == {"1": {"tags": ["x"]}, "2": {"values": {"n": 3}}}
 
 
+def test_a_point_among_numbers_is_refused(index: sonicpy.Index) -> None:
+    index.push("c", "b", "o", "alpha", values={"n": 5})
+    for change in (index.push, index.upsert):
+        with pytest.raises(InvalidArgument, match="the value n is a point, but those of the bucket are numbers"):
+            change("c", "b", "o", "beta", values={"n": (48.1, 11.5)})
+    with pytest.raises(InvalidArgument, match="the value n is a point"):
+        index.tag("c", "b", "o", values={"n": "48.1/11.5"})
+    assert held(index) == {"o": {"values": {"n": 5}}}
+    assert index.query("c", "b", "beta") == []
+
+
 def test_export_and_import(index: sonicpy.Index, tmp_path: Path) -> None:
     index.push("c", "b", "o", "alpha", tags=["a", "b c"], values={"n": -1, "here": "47.21/-1.55"})
     index.push("c", "b", "p", "beta")
@@ -170,6 +181,8 @@ def test_over_the_channel(shared_server: Server) -> None:
                 return await many.bucket("c", "b").tag("r", values={"n": 2**63 - 1})
 
         assert asyncio.run(other()) == 1
+        with pytest.raises(CommandError, match=r"SET\[n\], a number in this bucket"):
+            bucket.push("q", "b", values={"n": (1, 2)})
         client.consolidate()
         assert client.verify() == []
         client.stats()  # commits
@@ -193,6 +206,9 @@ def test_over_http(index: sonicpy.Index) -> None:
     assert client.post("/v1/tag", json={**names, "values": {"n": 2}}).json() == {"tagged": True}
     assert client.post("/v1/tag", json={**names, "object": "none", "tags": []}).json() == {"tagged": False}
     assert client.post("/v1/tag", json=names).status_code == 400
+    answer = client.post("/v1/tag", json={**names, "values": {"here": 5}})
+    assert answer.status_code == 400
+    assert answer.json()["detail"].startswith("the value here is a number, but those of the bucket are points")
     rows = [{**names, "object": "p", "text": "", "tags": ["x"]}, {**names, "object": "q", "text": "", "tags": 5}]
     found = client.post("/v1/bulk", content="\n".join(map(json.dumps, rows))).json()
     assert (found["pushed"], found["refused"]) == (1, 1)

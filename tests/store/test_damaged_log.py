@@ -2,17 +2,20 @@
 
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from sonicpy.errors import StoreError
+import sonicpy
+from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms
 from sonicpy.store.disk.log import HEADER
 from sonicpy.store.store import Store
+from sonicpy.store.views.write_view import WriteView
 from tests.reference.store import Model
 from tests.store.consistency import check_consistent
-from tests.store.shorthand import open_store, picture, push, terms
+from tests.store.shorthand import found, open_store, picture, push, terms
 
 SCOPES = (("c", "b"), ("c", "b2"), ("d", "b"))
 RUN: list[Mutation] = [
@@ -111,6 +114,97 @@ def test_cut_short_anywhere(tmp_path: Path, written: tuple[str, bytes]) -> None:
 
 def test_damaged_anywhere(tmp_path: Path, written: tuple[str, bytes]) -> None:
     check_damage(tmp_path / "store", written, EVERY)
+
+
+def segment_of(folder: Path) -> Path:
+    return max((folder / "log").glob("*.log"))
+
+
+def test_whole_records_behind_the_damage_are_set_aside_and_the_log_of_the_process_says_so(
+    tmp_path: Path, written: tuple[str, bytes], caplog: pytest.LogCaptureFixture
+) -> None:
+    name, content = written
+    damaged = bytearray(content)
+    damaged[len(damaged) // 2] ^= 0x5A
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / name).write_bytes(damaged)
+    open_store(tmp_path).close()
+    (aside,) = (tmp_path / "log").glob("*.damaged")
+    assert aside.read_bytes() == damaged
+    assert f"was set aside as {aside}" in caplog.text
+
+
+@pytest.fixture
+def damaged_while_open(tmp_path: Path) -> Iterator[Store]:
+    """An open store with one object in its commit and two behind it in its log, the second of which is damaged."""
+    store = open_store(tmp_path / "open")
+    try:
+        for oid in ("o1", "o2", "o3"):
+            store.apply(push(oid, "alpha"))
+            store.seal()
+            if oid == "o1":
+                store.commit()
+        path = segment_of(store.folder)
+        content = path.read_bytes()
+        path.write_bytes(content[:-1] + b"\xff")
+        yield store
+    finally:
+        with suppress(StoreDamaged):
+            store.close()
+
+
+def test_a_recovery_that_a_damaged_log_cuts_short_drops_nothing_in_silence(
+    damaged_while_open: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = damaged_while_open
+    said = "is damaged at position .* takes no more changes until it is opened again"
+    assert found(store, "alpha") == ["o3", "o2", "o1"]
+
+    def fail(view: WriteView) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(StoreDamaged, match=said):
+        store.maintain(fail)
+    for _ in range(2):
+        assert found(store, "alpha") == ["o1"], "readers see the last commit"
+        assert store.refusing
+        for change in (lambda: store.apply(push("o4", "alpha")), store.commit):
+            with pytest.raises(StoreDamaged, match=said):
+                change()
+    assert caplog.text.count("is damaged at position") == 1
+    with pytest.raises(StoreDamaged, match=said):
+        store.close()
+    again = open_store(store.folder)
+    try:
+        assert found(again, "alpha") == ["o2", "o1"], "the part before the damage"
+        assert "was set aside" in caplog.text
+        again.apply(push("o4", "alpha"))
+        again.commit()
+        assert found(again, "alpha") == ["o4", "o2", "o1"]
+    finally:
+        again.close()
+
+
+def test_threads_of_an_index_read_on_after_a_recovery_that_a_damaged_log_cuts_short(tmp_path: Path) -> None:
+    index = sonicpy.open(tmp_path)
+    try:
+        with index.batch():
+            index.push("c", "b", "o1", "alpha")
+        index.commit()
+        with index.engine.changing():  # no late commit comes between
+            index.push("c", "b", "o2", "alpha")
+            index.engine.store.seal()
+            path = segment_of(tmp_path)
+            path.write_bytes(path.read_bytes()[:-1] + b"\xff")
+            with pytest.raises(StoreDamaged, match="is damaged at position"):
+                index.engine.store.maintain(lambda view: 1 // 0)
+        assert index.query("c", "b", "alpha") == ["o1"]
+        assert index.count("c", "b", of="objects") == 1
+        with pytest.raises(StoreDamaged, match="takes no more changes until it is opened again"):
+            index.push("c", "b", "o3", "alpha")
+    finally:
+        with suppress(StoreDamaged):
+            index.close()
 
 
 @pytest.mark.full

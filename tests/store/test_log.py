@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
-from sonicpy.store.disk.log import HEADER, RECORD, RECORD_MAX_BYTES, Log
+from sonicpy.store.disk.log import HEADER, RECORD, RECORD_MAX_BYTES, Log, log_faults
 from tests.support.examples import examples
 
 PAYLOADS = [b"one", b"two-two", b"\0" * 20, b"four", bytes(range(256))]
@@ -284,12 +284,64 @@ def test_a_damaged_record_in_the_middle_of_a_segment_is_never_appended_behind(lo
     path.write_bytes(path.read_bytes().replace(b"bad!", b"bad?"))
     again = Log(tmp_path)
     assert [position for position, _ in again.replay(0)] == [end]
-    again.start(end)
+    (aside,) = again.start(end)
+    assert aside.suffix == ".damaged" and b"lost" in aside.read_bytes(), "set aside, not deleted"
     again.append([b"new"])
     again.rotate()
     again.append([b"newer"])
+    again.retire(end)
     again.close()
-    assert replayed(tmp_path) == [b"good", b"new", b"newer"]
+    assert replayed(tmp_path, end) == [b"new", b"newer"]
+    assert aside.exists()
+
+
+def damaged_at(path: Path, place: int) -> bytes:
+    """Change a byte of a file; return its content before."""
+    held = path.read_bytes()
+    path.write_bytes(held[:place] + bytes((held[place] ^ 0x5A,)) + held[place + 1 :])
+    return held
+
+
+def test_no_damage_of_the_last_record_is_taken_for_a_write_that_was_cut_short(log: Log, tmp_path: Path) -> None:
+    end = log.append([b"good"])
+    log.append([b"the last record"])
+    log.close()
+    path = only_segment(tmp_path)
+    first = HEADER.size + end
+    for place in range(first, path.stat().st_size):
+        held = damaged_at(path, place)
+        again = Log(tmp_path)
+        assert [payload for _, payload in again.replay(0)] == [b"good"]
+        assert len(list(log_faults(tmp_path, 0))) == 1, place
+        (aside,) = again.start(end)
+        again.close()
+        only_segment(tmp_path).unlink()
+        aside.rename(path)
+        path.write_bytes(held)
+
+
+@pytest.mark.parametrize("rest", [b"\0" * 5000, b"\7", b"\7\0\0\0\1\2\3\4halt"])
+def test_what_a_write_that_was_cut_short_leaves_is_no_damage(log: Log, tmp_path: Path, rest: bytes) -> None:
+    end = log.append([b"good"])
+    log.close()
+    path = only_segment(tmp_path)
+    path.write_bytes(path.read_bytes() + rest)
+    assert list(log_faults(tmp_path, 0)) == []
+    again = Log(tmp_path)
+    assert [position for position, _ in again.replay(0)] == [end]
+    assert again.start(end) == []
+    again.close()
+
+
+def test_damage_before_the_position_of_a_replay_hides_no_record_behind_it(log: Log, tmp_path: Path) -> None:
+    covered = log.append([b"committed"])
+    log.append([b"needed", b"too"])
+    log.close()
+    for place in range(HEADER.size, HEADER.size + covered):
+        held = damaged_at(only_segment(tmp_path), place)
+        assert replayed(tmp_path, covered) == [b"needed", b"too"]
+        assert list(log_faults(tmp_path, covered)) == []
+        only_segment(tmp_path).write_bytes(held)
 
 
 # -- failing system calls -------------------------------------------------------------------------------------------

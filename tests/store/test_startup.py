@@ -6,6 +6,7 @@ import random
 import shutil
 from pathlib import Path
 
+import lmdb
 import pytest
 
 from sonicpy.errors import StoreDamaged, StoreError
@@ -174,3 +175,37 @@ def test_a_store_that_was_being_made_is_made_again(tmp_path: Path, content: byte
     store.apply(push("o1", "alpha"))
     assert found(store, "alpha") == ["o1"]
     store.close()
+
+
+def test_a_short_data_file_of_another_program_is_left_as_it_is(tmp_path: Path) -> None:
+    for place, content in enumerate((b"my notes, not of LMDB\n", b"\0" * PAGE_BYTES + b"notes", b"\0" * 16 + b"notes")):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        (folder / DATA_FILE).write_bytes(content)
+        with pytest.raises(StoreError):
+            open_store(folder)
+        assert (folder / DATA_FILE).read_bytes() == content
+
+
+def test_a_data_file_whose_creation_was_interrupted_is_made_again(tmp_path: Path) -> None:
+    lmdb.open(os.fspath(tmp_path / "made")).close()
+    whole = (tmp_path / "made" / DATA_FILE).read_bytes()
+    assert len(whole) == 2 * PAGE_BYTES
+    lost = b"\0" * PAGE_BYTES
+    begun = (
+        b"",
+        whole[:5],
+        whole[:21],
+        whole[: PAGE_BYTES + 30],
+        whole,
+        lost + whole[PAGE_BYTES:],
+        whole[:1000] + lost,
+    )
+    for place, content in enumerate(begun):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        (folder / DATA_FILE).write_bytes(content)
+        store = open_store(folder)
+        store.apply(push("o", "alpha"))
+        assert found(store, "alpha") == ["o"]
+        store.close()

@@ -288,3 +288,25 @@ def test_a_bucket_has_sixteen_names_of_values(tmp_path: Path) -> None:
     assert store.apply(more) == 1, "a name without values makes room"
     check_consistent(store)
     store.close()
+
+
+def test_the_values_of_a_name_are_all_points_or_all_numbers(tmp_path: Path) -> None:
+    number, point = GivenValue(5), GivenValue(pack_point(481_000_000, 115_000_000), is_point=True)
+    store = open_store(tmp_path)
+
+    def given(oid: str, value: GivenValue) -> PushWith:
+        return PushWith("c", "b", oid, terms("a"), fields=((6, pack_values({"n": value})),))
+
+    with pytest.raises(InvalidArgument, match="the value n is a point, but those of the bucket are numbers"):
+        store.apply_pushes([given("o1", number), given("o2", point)])
+    with store.reading() as view:
+        assert view.bucket("c", "b") is None, "nothing of the group was made"
+    store.apply(given("o1", point))
+    with pytest.raises(InvalidArgument, match="the value n is a number, .* are points; allowed is a point"):
+        store.apply(given("o2", number))
+    store.apply(given("o1", GivenValue(None)))
+    store.apply(given("o2", number))
+    with pytest.raises(InvalidArgument, match="are numbers; allowed is a number"):
+        store.apply(ChangeFields("c", "b", "o1", 0, ((6, pack_values({"n": point})),)))
+    check_consistent(store)
+    store.close()

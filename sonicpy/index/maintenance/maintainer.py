@@ -271,6 +271,8 @@ class Maintainer:
                 for bucket in restoration.staged_buckets():
                     self.consolidate_bucket(bucket)
                 restoration.switch()
+                while store.has_removals:  # the backup was made while something was half gone
+                    store.take_step()
             finally:
                 drop_staged(store)
             self.engine.finish()

@@ -23,6 +23,7 @@ from sonicpy.store.disk.data_file import (
     META_PAGES,
     USUAL_PAGE_BYTES,
     file_faults,
+    is_begun,
     meta_pages,
     store_id,
     write_meta_pages,
@@ -48,7 +49,7 @@ def prepare(folder: Path, *, is_new: bool, access: Access = PRIVATE) -> None:
         StoreError: a file cannot be read or written, a newer version wrote it, or the data file is no store.
     """
     mark = read_mark(folder)
-    if not is_new and not _forget_unfinished(folder):
+    if not is_new and not _forget_unfinished(folder, is_own=mark is not None):
         if mark is None:  # as in a folder that no index has been in
             refuse_damaged_file(folder)
             _refuse_other_data(folder)
@@ -88,17 +89,22 @@ def refuse_other_tables(folder: Path, environment: Environment) -> None:
         raise StoreError(f"{folder} holds no index, but other data in {DATA_FILE}: choose another folder")
 
 
-def _forget_unfinished(folder: Path) -> bool:
+def _forget_unfinished(folder: Path, *, is_own: bool) -> bool:
     """Empty a data file whose creation was interrupted: LMDB refuses it, and without a checkpoint it has no table.
 
     The file is not deleted, because this process has locked it.
 
+    Args:
+        is_own: whether an index has been in the folder; if not, a file that another program made is left as it is.
+
     Returns:
         Whether the creation was interrupted.
     """
-    data = folder / DATA_FILE
+    data, most = folder / DATA_FILE, META_PAGES * USUAL_PAGE_BYTES
     try:
-        if data.stat().st_size > META_PAGES * USUAL_PAGE_BYTES or read_checkpoint(folder) is not None:
+        if data.stat().st_size > most or read_checkpoint(folder) is not None:
+            return False
+        if not is_own and not is_begun(data.read_bytes()):
             return False
         os.truncate(data, 0)
         (folder / LOCK_FILE).unlink(missing_ok=True)

@@ -1,5 +1,6 @@
-"""Limits the number of names of values, and of texts, in a bucket. A change is checked once, before it is accepted;
-replay and replicas carry it out unchecked."""
+"""Limits the number of names of values, and of texts, in a bucket, and keeps points apart from numbers. A change is
+checked once, before it is accepted; replay and replicas carry it out unchecked, and leave out values that do not fit.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from sonicpy.store.rows.column_names import COLUMN_NAMES, unpack_columns
 from sonicpy.store.rows.named_words import TEXT_NAMES, unpack_names
 from sonicpy.text_names import TEXTS_MAX
 from sonicpy.text_names import too_many as too_many_texts
-from sonicpy.values import VALUES_MAX, too_many
+from sonicpy.values import VALUES_MAX, other_kind, too_many
 
 if TYPE_CHECKING:
     from sonicpy.store.views.view import View
@@ -27,21 +28,28 @@ def has_bounds(fields: Fields) -> bool:
 
 
 def check_room(view: "View", changes: Iterable[ChangeFields | UpsertTerms | PushWith]) -> None:
-    """Raise InvalidArgument if changes would give a bucket too many names of values, or of texts."""
+    """Raise InvalidArgument if changes would give a bucket too many names of values, or of texts, or points and numbers
+    under one name."""
     changes = tuple(changes)
-    names: dict[tuple[str, str], set[str]] = {}
+    given: dict[tuple[str, str], list[tuple[str, bool]]] = {}
     for change in changes:
-        for id, value in change.fields:
+        for id, packed in change.fields:
             if id == VALUES.id:
-                new = {name for name, given in unpack_values(value).items() if given.value is not None}
-                names.setdefault((change.collection, change.bucket), set()).update(new)
+                found = [
+                    (name, is_point) for name, (value, is_point) in unpack_values(packed).items() if value is not None
+                ]
+                given.setdefault((change.collection, change.bucket), []).extend(found)
     _check_texts(view, changes)
-    for scope, new in names.items():
+    for scope, new in given.items():
         state = view.bucket(*scope)
         columns = [] if state is None else unpack_columns(view.fact(state.bucket, COLUMN_NAMES))
-        together = new.union(column.name for column in columns if column.name)
-        if len(together) > VALUES_MAX and not new <= {column.name for column in columns}:
-            raise too_many(together)
+        kinds = {column.name: column.is_point for column in columns if column.name}
+        held = len(kinds)
+        for name, is_point in new:
+            if kinds.setdefault(name, is_point) != is_point:
+                raise other_kind(name, are_points=not is_point)
+        if len(kinds) > max(held, VALUES_MAX):
+            raise too_many(kinds)
 
 
 def _check_texts(view: "View", changes: Sequence[ChangeFields | UpsertTerms | PushWith]) -> None:

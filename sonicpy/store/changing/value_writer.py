@@ -42,8 +42,8 @@ class ValueWriter:
     def put(self, iid: int, name: str, value: int | None, *, is_point: bool = False) -> None:
         """Set the value of an object under a name, a packed point if `is_point`; None: remove it.
 
-        If the bucket has no column left for a new name, nothing is done. Callers check that before; see
-        `sonicpy.values.VALUES_MAX`.
+        If the bucket has no column left for a new name, or its column holds points and the value is none, or the other
+        way round, nothing is done. Callers check that before; see `column_room`.
         """
         number = number_of(self._columns, name)
         if number is None:
@@ -51,6 +51,8 @@ class ValueWriter:
             if number is None:
                 return
             self._columns[number:] = [Column(name, is_point), *self._columns[number + 1 :]]
+        elif value is not None and self._columns[number].is_point != is_point:
+            return
         self._put(number, iid, value)
 
     def drop(self, iid: int) -> None:

@@ -45,6 +45,8 @@ META_PAGES: Final = 2
 USUAL_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 DEPTH_MAX: Final = 32
 """The most levels of a tree in LMDB."""
+META_START: Final = struct.pack("=HHHHII", 0, META_PAGE, 0, 0, MAGIC, FORMAT_VERSION)
+"""The first bytes of a meta page behind its number."""
 META_BYTES: Final = PAGE_HEADER.size + META_HEAD.size + 2 * DATABASE.size + META_TAIL.size
 
 
@@ -102,6 +104,15 @@ def newest_meta_page(descriptor: int) -> MetaPage:
     if not found:
         raise StoreDamaged("the data file of the store has no readable meta page")
     return max(found, key=lambda meta: meta.number)
+
+
+def is_begun(content: bytes) -> bool:
+    """Return whether a data file has no more than LMDB writes when it makes one: a part of two meta pages, or zeros."""
+    pages = [content[place : place + USUAL_PAGE_BYTES] for place in range(0, len(content), USUAL_PAGE_BYTES)]
+    return len(pages) <= META_PAGES and all(
+        not page.strip(b"\0") or (NUMBER.pack(number) + META_START).startswith(page[: NUMBER.size + len(META_START)])
+        for number, page in enumerate(pages)
+    )
 
 
 def write_meta_pages(descriptor: int, meta: MetaPage) -> None:

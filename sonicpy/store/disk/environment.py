@@ -228,8 +228,8 @@ class Environment:
             return
         if not self._followed:
             self.transactions = _transactions(self._env, self._opened, IDLE_MAX)
-        self._followed = commit
         self.transactions.note_commit()
+        self._followed = commit  # last, because another thread then takes the idle transactions for new ones
 
     def commit(self, transaction: Transaction) -> None:
         """Make the transaction's rows visible to others. The transaction ends even if this call raises.

@@ -109,28 +109,29 @@ class Log:
                 f"the log in {self._folder} begins at {segments[0].start}, but the store needs it from {position} on: "
                 "put back the log files that were here, or move the folder away to go on without their changes"
             )
-        for segment in segments:
+        for segment in _needed(segments, position):
             if segment.start > position:  # the segment before is damaged: no later record counts
                 return
-            for start, end, payload in read_segment(segment):
-                if start >= position:
-                    position = end
-                    yield position, payload
+            for end, payload in read_segment(segment, position):
+                position = end
+                yield position, payload
 
     def start(self, position: int) -> list[Path]:
         """Begin a new segment at `position`, where replay ended; return damaged files that were set aside.
 
         Nothing is ever appended behind a damaged record: older segments stay until `retire`, except segments that begin
-        at or behind `position`, which were never acknowledged or cannot be read.
+        at or behind `position`, which were never acknowledged or cannot be read, and the one that is damaged there.
 
         Raises:
             StoreError: a file cannot be set aside, begun or synced.
         """
         set_aside = []
-        for segment in segments_in(self._folder):
-            if segment.start < position:
-                self._older.append(segment)
-                continue
+        segments = segments_in(self._folder)
+        before = [segment for segment in segments if segment.start < position]
+        if before and _holds_more(before[-1], position):  # `retire` would delete whole records behind the damage
+            del before[-1]
+        self._older += before
+        for segment in segments[len(before) :]:
             aside = segment.path.with_suffix(".damaged")
             try:
                 os.replace(segment.path, aside)
@@ -283,19 +284,22 @@ class Log:
         self._may_have_rest = False
 
 
-def read_segment(segment: Segment) -> Iterator[tuple[int, int, bytes]]:
-    """Yield (start, end, payload) of the complete records of a segment; stop at the first incomplete one.
+def read_segment(segment: Segment, position: int) -> Iterator[tuple[int, bytes]]:
+    """Yield (end, payload) of the complete records of a segment from `position` on, which is in the segment, or before
+    it; stop at the first incomplete one.
+
+    Records before `position` are not read: the tables hold them, and damage there must not hide later records.
 
     Raises:
         StoreError: the segment cannot be read, or has an unknown format version.
     """
     try:
-        yield from _records_of(segment)
+        yield from _records_of(segment, max(position, segment.start))
     except OSError as error:
-        raise StoreError(f"cannot read the log file {segment.path}: {error.strerror}") from error
+        raise _unreadable(segment, error) from error
 
 
-def _records_of(segment: Segment) -> Iterator[tuple[int, int, bytes]]:
+def _records_of(segment: Segment, position: int) -> Iterator[tuple[int, bytes]]:
     with open(segment.path, "rb", buffering=READ_BYTES) as file:
         header = file.read(HEADER.size)
         if len(header) < HEADER.size:
@@ -308,6 +312,7 @@ def _records_of(segment: Segment) -> Iterator[tuple[int, int, bytes]]:
                 f"the log {segment.path} has format version {version}, this sonicpy reads {FORMAT_VERSION}: "
                 "open the store once with the version that wrote it, then upgrade"
             )
+        file.seek(_place_of(segment, position))
         while True:
             frame = file.read(RECORD.size)
             if len(frame) < RECORD.size:
@@ -318,45 +323,75 @@ def _records_of(segment: Segment) -> Iterator[tuple[int, int, bytes]]:
             payload = file.read(size)
             if len(payload) < size or zlib.crc32(payload) != checksum:
                 return
-            end = start + RECORD.size + size
-            yield start, end, payload
-            start = end
+            position += RECORD.size + size
+            yield position, payload
 
 
 def log_faults(folder: Path, position: int) -> Iterator[str]:
-    """Yield the faults of a log that no process writes.
+    """Yield the fault of a log that no process writes, behind which `Log.replay` yields nothing.
 
     An incomplete record at the very end is no fault: it was never acknowledged.
 
     Args:
         position: the log position of the environment; from there on the log has to be complete.
     """
-    segments = segments_in(folder)
+    segments = _needed(segments_in(folder), position)
     if segments and segments[0].start > position:
         yield f"the log begins at {segments[0].start}, but the tables only hold changes before {position}"
+        return
     for segment, following in zip(segments, [*segments[1:], None], strict=True):
         try:
-            end = max((end for _, end, _ in read_segment(segment)), default=segment.start)
+            position = max((end for end, _ in read_segment(segment, position)), default=position)
+            is_damaged = _holds_more(segment, position) if following is None else position < following.start
         except StoreError as error:
             yield str(error)
-            continue
-        if following is None:
-            is_damaged = _is_whole(segment, end)
-        else:
-            is_damaged = end < following.start and following.start > position
+            return
         if is_damaged:
-            yield f"the log {segment.path} is damaged at position {end}: the rest is lost"
+            yield f"the log {segment.path} is damaged at position {position}: the rest is lost"
+            return
 
 
-def _is_whole(segment: Segment, position: int) -> bool:
-    """Return whether the record at `position` has all its bytes."""
-    with open(segment.path, "rb") as file:
-        file.seek(HEADER.size + position - segment.start)
-        frame = file.read(RECORD.size)
-        if len(frame) < RECORD.size:
-            return False
-        size: int = RECORD.unpack(frame)[0]
-        return len(file.read(size)) == size
+def _needed(segments: list[Segment], position: int) -> list[Segment]:
+    """Return the segments that may hold records from `position` on."""
+    covered = sum(segment.start <= position for segment in segments)
+    return segments[max(0, covered - 1) :]
+
+
+def _place_of(segment: Segment, position: int) -> int:
+    """Return the place of the record at `position` in the file of its segment."""
+    return HEADER.size + position - segment.start
+
+
+def _holds_more(segment: Segment, position: int) -> bool:
+    """Return whether a segment is damaged at `position`, where its complete records end, and not only cut short.
+
+    An append that was cut short leaves a part of a record, or zeros after a loss of power.
+
+    Raises:
+        StoreError: the segment cannot be read.
+    """
+    try:
+        with open(segment.path, "rb") as file:
+            file.seek(_place_of(segment, position))
+            rest = file.read()
+    except OSError as error:
+        raise _unreadable(segment, error) from error
+    if len(rest) < RECORD.size or not rest.strip(b"\0"):
+        return False
+    size, checksum = RECORD.unpack_from(rest)
+    if not 0 < size <= RECORD_MAX_BYTES or size <= len(rest) - RECORD.size:
+        return True
+    # It is damage, too, if only the size is wrong, and a whole payload with this checksum follows.
+    found = 0
+    for byte in memoryview(rest)[RECORD.size :]:
+        found = zlib.crc32(bytes((byte,)), found)
+        if found == checksum:
+            return True
+    return False
+
+
+def _unreadable(segment: Segment, error: OSError) -> StoreError:
+    return StoreError(f"cannot read the log file {segment.path}: {error.strerror}")
 
 
 def segments_in(folder: Path) -> list[Segment]:

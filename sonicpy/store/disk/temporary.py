@@ -1,6 +1,7 @@
 """Temporary folders for ":memory:"; they are in shared memory if that has room."""
 
 import os
+import stat
 from pathlib import Path
 
 from sonicpy.errors import StoreError
@@ -47,12 +48,21 @@ def _sweep(home: Path) -> None:
 
     for folder in home.glob(f"{PREFIX}*"):
         try:
-            if not is_there(folder / LOCK_FILE) or _is_alive(folder.name):
+            if not _is_own(folder) or not is_there(folder / LOCK_FILE) or _is_alive(folder.name):
                 continue  # its process may be about to lock it
             with WriterLock(folder):  # its owner may live in another namespace of process ids
                 shutil.rmtree(folder, ignore_errors=True)
-        except StoreError:  # a process has it open, or another user owns it
+        except StoreError:  # a process has it open
             continue
+
+
+def _is_own(folder: Path) -> bool:
+    """Return whether this user made a folder: a lock file of another user may be a link to any file of this one."""
+    try:
+        found = folder.lstat()
+    except OSError:  # its owner deletes it
+        return False
+    return stat.S_ISDIR(found.st_mode) and (not hasattr(os, "geteuid") or found.st_uid == os.geteuid())
 
 
 def _is_alive(name: str) -> bool:
