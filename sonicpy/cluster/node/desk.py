@@ -281,6 +281,8 @@ class Desk:
         if no node answers; if a node has got a change (`is_change`) and is silent for `timeout_s` seconds, StoreError,
         because its outcome is unknown.
         """
+        if not self._connection.is_connected:  # nats-py would send a change late, after its outcome was reported
+            raise NotHere("no broker is connected")
         try:
             message = await self._connection.request(subject_of_questions(partition), packed, timeout=timeout_s)
         except NoRespondersError as error:
