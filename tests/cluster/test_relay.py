@@ -264,7 +264,7 @@ def test_a_question_may_be_put_once() -> None:
 
 
 class BufferingBrokers:
-    """A connection to the brokers that is lost until `returns_after` looks at it, and keeps what is sent meanwhile."""
+    """A connection to the brokers that is lost until `returns_after` looks at it, and keeps messages meanwhile."""
 
     def __init__(self, returns_after: int) -> None:
         self.sent: list[bytes] = []

@@ -77,8 +77,15 @@ async def load(partition: int, manifest: Manifest, vault: Vault, folder: Path, a
     """Read a snapshot back into a folder, as a backup, in files with the modes of `access`.
 
     Raises:
-        StoreError: it is damaged.
+        StoreError: it is damaged, or cannot be written.
     """
+    try:
+        await _load(partition, manifest, vault, folder, access)
+    except OSError as error:  # such as a full disk
+        raise StoreError(f"cannot write the snapshot of partition {partition} to {folder}: {error.strerror}") from error
+
+
+async def _load(partition: int, manifest: Manifest, vault: Vault, folder: Path, access: Access) -> None:
     make_all(folder, access)
     with new_bytes(folder / BACKUP_FILE, access) as file:
         for number in range(manifest.chunks):
@@ -128,9 +135,11 @@ async def replace_folder(
         if manifest.epoch == epoch.name and manifest.position + 1 >= epoch.first:
             fresh = folder.with_name(f"{folder.name}.new")
             shutil.rmtree(fresh, ignore_errors=True)
-            await load(partition, manifest, registry.vault, fresh, access)
-            install_backup(fresh, folder, access)
-            shutil.rmtree(fresh)
+            try:
+                await load(partition, manifest, registry.vault, fresh, access)
+                install_backup(fresh, folder, access)
+            finally:  # a part of a snapshot would fill the disk further
+                shutil.rmtree(fresh, ignore_errors=True)
             return
     raise LogGone(f"the log of partition {partition} begins at {epoch.first}, and no snapshot reaches it")
 
