@@ -318,7 +318,9 @@ def test_suggest_of_a_spread_bucket_beside_an_older_node(tmp_path: Path, knows: 
 
     places, recorder = Places(Layout(1, 1, ("n1",), spread=(("c", 1),))), Recorder(Config())
     none: Any = None
-    desk: Any = SimpleNamespace(ask=ask, is_strong=False, rules=KnownRules(places, {}, none, recorder, ask))
+    desk: Any = SimpleNamespace(
+        ask=ask, is_strong=False, acknowledged=tuple, rules=KnownRules(places, {}, none, recorder, ask)
+    )
     with Part(tmp_path / "part") as part:
         part.push("c", "b", "o1", "apple apply")
         reply = asyncio.run(Spread(desk, places, recorder).execute(Suggest("c", "b", "appl", 2)))

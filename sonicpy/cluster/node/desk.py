@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -151,6 +151,10 @@ class Desk:
             return None
         packed = pack_command(partition, command, self._writers.written[partition], self.is_strong)
         return partial(self._relay, route, packed)
+
+    def acknowledged(self, partitions: Iterable[int]) -> tuple[int, ...]:
+        """Return the positions up to which this node has acknowledged changes in partitions."""
+        return tuple([self._writers.written[partition] for partition in partitions])
 
     async def wait_for_own(self, replica: Replica) -> None:
         """Wait until a replica has applied the changes that this node has acknowledged. Raises StoreError."""
