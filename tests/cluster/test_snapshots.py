@@ -1,12 +1,14 @@
 """The choice of the node for a snapshot, and its time limits."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -89,6 +91,44 @@ def test_a_partition_that_nobody_can_save_is_told_with_the_reasons(monkeypatch: 
         f"partition 0 has no new snapshot ({first}: the node does not answer; {second}: it has stopped; "
         f"{third}: the disk is full)"
     )
+
+
+@pytest.mark.parametrize("partitions", [6, 60])
+def test_all_partitions_are_tried_and_all_logs_cut_off(monkeypatch: pytest.MonkeyPatch, partitions: int) -> None:
+    layout = Layout(partitions, 1, ("n1", "n2", "n3"), logs=2)
+    gone = layout.of_node("n1")
+    taken: list[int] = []
+    cut_off: list[int] = []
+
+    @contextlib.asynccontextmanager
+    async def at(*_: object) -> AsyncIterator[tuple[object, object]]:
+        async def given() -> Layout:
+            return layout
+
+        yield None, SimpleNamespace(layout=given)
+
+    async def nodes(*_: object) -> dict[str, Any]:
+        return {name: answer(*layout.of_node(name)) for name in ("n2", "n3")}
+
+    async def give(_: Client, node: str, order: Order) -> str:
+        taken.append(order.partition)
+        return "7"
+
+    async def trim(number: int, *_: object) -> list[dict[str, Any]]:
+        cut_off.append(number)
+        return []
+
+    monkeypatch.setattr(snapshots, "cluster_at", at)
+    monkeypatch.setattr(snapshots, "ask_nodes", nodes)
+    monkeypatch.setattr(snapshots, "give_watched_order", give)
+    monkeypatch.setattr(snapshots, "_trim", trim)
+    said = [f"partition {number} has no new snapshot (n1: the node does not answer)" for number in gone]
+    with pytest.raises(StoreError) as told:
+        snapshot_all("nats://127.0.0.1:1")
+    assert taken == [number for number in range(partitions) if number not in gone]
+    assert cut_off == [0, 1]
+    assert str(told.value).startswith("; ".join(said[:3]))
+    assert ("more" in str(told.value)) == (len(gone) > 16)
 
 
 # -- what the vault keeps ----------------------------------------------------------------------------------------------

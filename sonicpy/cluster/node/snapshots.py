@@ -17,7 +17,7 @@ from sonicpy.cluster.log.jetstream import JetStream
 from sonicpy.cluster.log.vault import Vault
 from sonicpy.cluster.registry.orders import NotDone, Order
 from sonicpy.cluster.registry.registry import Layout, Manifest, Registry, cluster_at
-from sonicpy.cluster.registry.status import ask_nodes, why_not
+from sonicpy.cluster.registry.status import NAMED_MAX, ask_nodes, why_not
 from sonicpy.cluster.registry.watched import Asleep, give_watched_order
 from sonicpy.errors import StoreError
 from sonicpy.files import PRIVATE, Access, make_all, new_bytes, regular_bytes
@@ -158,7 +158,8 @@ def snapshot_all(brokers: str) -> list[dict[str, Any]]:
     Raises:
         ConfigError: the brokers hold no cluster.
         NotReady: the brokers do not answer.
-        StoreError: a partition has no new snapshot.
+        StoreError: a partition has no new snapshot, or a log was not cut off; this is raised after all others have been
+            tried.
     """
     return asyncio.run(_snapshot_all(brokers))
 
@@ -168,10 +169,22 @@ async def _snapshot_all(brokers: str) -> list[dict[str, Any]]:
         layout = await registry.layout()
         log = JetStream(connection)
         answers = await ask_nodes(connection, layout)
+        errors: list[StoreError] = []
         for partition in range(layout.partitions):
-            await _take_one(connection, layout, answers, partition)
+            try:
+                await _take_one(connection, layout, answers, partition)
+            except StoreError as error:
+                errors.append(error)
         answers = await ask_nodes(connection, layout)
-        done = [one for number in range(layout.logs) for one in await _trim(number, log, registry, layout, answers)]
+        done: list[dict[str, Any]] = []
+        for number in range(layout.logs):
+            try:
+                done += await _trim(number, log, registry, layout, answers)
+            except StoreError as error:
+                errors.append(error)
+        if errors:
+            more = [f"and {len(errors) - NAMED_MAX} more"] if len(errors) > NAMED_MAX else []
+            raise StoreError("; ".join([*map(str, errors[:NAMED_MAX]), *more])) from errors[0]
         return sorted(done, key=lambda one: int(one["partition"]))
 
 
