@@ -22,6 +22,7 @@ from nats.errors import Error as NatsError
 from sonicpy.cluster.log.ending import end
 from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.node.replicas import Replicas
+from sonicpy.cluster.node.snapshots import delete_unfinished
 from sonicpy.cluster.node.writers import Writers
 from sonicpy.cluster.registry.orders import DONE, FAILED, LAYOUT, Order, subject_of_orders, tell_layout, unpack_order
 from sonicpy.cluster.registry.registry import Layout, Registry, cluster_at
@@ -70,6 +71,7 @@ class Mover:
         Raises:
             StoreError: a replica cannot be opened.
         """
+        delete_unfinished(self._replicas.folder)
         for partition in self._places.layout.of_node(self._name):
             await self._hold(partition)
         subscribe = self._connection.subscribe
