@@ -43,7 +43,7 @@ class FakeBroker(MemoryBroker):
     async def epoch(self, log: int) -> Epoch:
         if self.error is not None:
             raise self.error
-        return Epoch("first", 1, self.last)
+        return Epoch(self.name, 1, self.last)
 
 
 class Scene:
@@ -103,6 +103,22 @@ def test_a_node_that_lags_is_not_ready() -> None:
     said = "partition 3 is 80 entries behind its log, for 11 s"
     assert scene.lag.trouble(to_search=True) == scene.lag.trouble(to_search=False) == said
     scene.replica.applied = 80
+    assert scene.lag.trouble(to_search=False) is None
+
+
+@pytest.mark.parametrize("name", ["second", "first"], ids=["made again", "lost its end"])
+def test_a_replica_that_went_over_to_another_log_is_not_behind(name: str) -> None:
+    scene = Scene()
+    scene.look(last=1003)
+    scene.replica.applied = 1000
+    scene.broker.error = LogGone("the brokers have lost it")
+    scene.look(after_s=3)
+    scene.broker.error, scene.broker.name = None, name
+    scene.replica.applied = 1  # sonicpy cluster recover
+    scene.look(after_s=3, last=1)
+    scene.clock.now += 600
+    scene.look(last=2)
+    assert (scene.lag.behind(3), scene.lag.behind_s(3), scene.lag.entries(3)) == (1, 0.0, 2)
     assert scene.lag.trouble(to_search=False) is None
 
 

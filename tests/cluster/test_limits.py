@@ -73,7 +73,9 @@ def silent_service(spread: frozenset[str]) -> Any:
     recorder.read_typed = lambda word, _: Typed([], word.encode(), len(word))
     places = Places(Layout(2, 1, ("n1",), spread=tuple((name, 2) for name in spread)))
     none: Any = None
-    desk: Any = SimpleNamespace(ask=ask, is_strong=False, rules=KnownRules(places, {}, none, recorder, ask))
+    desk: Any = SimpleNamespace(
+        ask=ask, is_strong=False, acknowledged=tuple, rules=KnownRules(places, {}, none, recorder, ask)
+    )
     found: Any = NodeService.__new__(NodeService)
     found.embedding = None
     found.node = SimpleNamespace(desk=desk, places=places)

@@ -60,6 +60,9 @@ class NotedWrites:
         self.written = [7]
         self.barriers: list[int] = []
 
+    def note_written(self, partition: int, position: int) -> None:
+        self.written[partition] = position
+
     async def barrier(self, partition: int) -> int:
         self.barriers.append(partition)
         return 10 + len(self.barriers)
@@ -73,17 +76,18 @@ def desk_with(
     is_strong: bool = False,
     is_cut_off: bool = True,
     spread: tuple[tuple[str, int], ...] = (),
+    connection: Any = None,
 ) -> Desk:
     """Return the desk of node n1 in a cluster with one partition, which the node holds only if `held` has it."""
     places = Places(Layout(1, 2, ("n2", "n3"), spread=spread))
     places.holders = [("n2", "n3")]
-    none: Any = None
     writers: Any = NotedWrites(turn or {})
     make_peers: Any = lambda *_: peers  # noqa: E731
     recorder = Recorder(Config())
     return Desk(
-        places, held or {}, writers, recorder, none, make_peers, is_strong=is_strong, is_cut_off=lambda: is_cut_off
-    )
+        places, held or {}, writers, recorder, connection, make_peers,
+        is_strong=is_strong, is_cut_off=lambda: is_cut_off,
+    )  # fmt: skip
 
 
 def node_with(peers: FakePeers, held: dict[int, Any] | None = None, **given: Any) -> Any:
@@ -259,6 +263,48 @@ def test_a_question_may_be_put_once() -> None:
     assert len(peers.questions) == 1
 
 
+class BufferingBrokers:
+    """A connection to the brokers that is lost until `returns_after` looks at it, and keeps messages meanwhile."""
+
+    def __init__(self, returns_after: int) -> None:
+        self.sent: list[bytes] = []
+        self._looks_left = returns_after
+
+    @property
+    def is_connected(self) -> bool:
+        self._looks_left -= 1
+        return self._looks_left < 0
+
+    async def request(self, subject: str, payload: bytes, timeout: float) -> Any:
+        self.sent.append(payload)
+        if self._looks_left >= 0:
+            raise TimeoutError
+        return SimpleNamespace(data=b"+1 8")
+
+
+class NoPeers(FakePeers):
+    """No other node can be reached directly."""
+
+    async def ask_once(self, *_: object) -> None:
+        return None
+
+
+def test_a_change_that_was_refused_is_not_sent_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ANSWER_S", 0.2)
+    brokers = BufferingBrokers(returns_after=1_000_000)
+    desk = desk_with(NoPeers(are_open=False), connection=brokers)
+    with pytest.raises(StoreError, match="no node answers for partition 0: no broker is connected"):
+        asyncio.run(desk.ask(0, Question("FlushB", ("c", "b"))))
+    assert brokers.sent == []
+
+
+def test_a_change_waits_for_a_broker_and_is_sent_once() -> None:
+    brokers = BufferingBrokers(returns_after=3)
+    desk = desk_with(NoPeers(are_open=False), connection=brokers)
+    assert asyncio.run(desk.ask(0, Question("FlushB", ("c", "b")))) == b"1"
+    assert len(brokers.sent) == 1
+
+
 @pytest.mark.parametrize("knows", [True, False])
 def test_suggest_of_a_spread_bucket_beside_an_older_node(tmp_path: Path, knows: bool) -> None:
     """A node of an older version only answers `spread_word`; its result is used, without a wait."""
@@ -272,7 +318,9 @@ def test_suggest_of_a_spread_bucket_beside_an_older_node(tmp_path: Path, knows: 
 
     places, recorder = Places(Layout(1, 1, ("n1",), spread=(("c", 1),))), Recorder(Config())
     none: Any = None
-    desk: Any = SimpleNamespace(ask=ask, is_strong=False, rules=KnownRules(places, {}, none, recorder, ask))
+    desk: Any = SimpleNamespace(
+        ask=ask, is_strong=False, acknowledged=tuple, rules=KnownRules(places, {}, none, recorder, ask)
+    )
     with Part(tmp_path / "part") as part:
         part.push("c", "b", "o1", "apple apply")
         reply = asyncio.run(Spread(desk, places, recorder).execute(Suggest("c", "b", "appl", 2)))

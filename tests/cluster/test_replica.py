@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -340,6 +340,48 @@ def test_a_late_entry_is_asked_for_again(tmp_path: Path) -> None:
         with pytest.raises(StoreError, match="does not come"):
             await replica.wait_for(1, 0.7)
         assert set(noted.late) == {0}
+        await replica.close()
+
+    run(test())
+
+
+class SlowBroker(MemoryBroker):
+    """A broker whose first reading brings nothing, and whose others bring entries after `begins_s` seconds."""
+
+    begins_s = 0.0
+    readings = 0
+
+    async def read(self, log: int, position: int, end: asyncio.Event) -> AsyncIterator[tuple[int, bytes]]:
+        self.readings += 1
+        if self.readings == 1:
+            await end.wait()
+            return
+        await asyncio.sleep(self.begins_s)
+        async for found in super().read(log, position, end):
+            yield found
+
+
+@pytest.mark.parametrize("begins_s", [0.03, 0.8])
+def test_many_reads_that_wait_let_a_reading_of_the_log_go_on(tmp_path: Path, begins_s: float) -> None:
+    async def test() -> None:
+        broker = SlowBroker()
+        broker.begins_s = begins_s
+        broker.logs[0].append(entry(1, pushed("o1", "apple")))
+        follower = LogFollower(0, broker)
+        replica = Replica(
+            0, ReplicaIndex(tmp_path, RECORDER), RECORDER.config, ServerStatistics(), Noted(),
+            late=lambda _: follower.note_late(),
+        )  # fmt: skip
+        follower.follow(replica)
+        following = asyncio.create_task(follower.run())
+        waiting = []
+        while not replica.applied and len(waiting) < 400:  # without an end, none of them would be answered
+            waiting.append(asyncio.create_task(replica.wait_for(1, WAIT_S)))
+            await asyncio.sleep(0.01)
+        assert replica.applied == 1
+        assert broker.readings <= 3
+        await asyncio.gather(*waiting)
+        await end([following])
         await replica.close()
 
     run(test())

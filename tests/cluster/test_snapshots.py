@@ -1,12 +1,15 @@
 """The choice of the node for a snapshot, and its time limits."""
 
 import asyncio
+import contextlib
+import dataclasses
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -16,6 +19,7 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 from nats.aio.client import Client  # noqa: E402
 
 from sonicpy.client.blocking.connect import connect as connect_client  # noqa: E402
+from sonicpy.cluster.log.broker import Unacknowledged  # noqa: E402
 from sonicpy.cluster.node import snapshots  # noqa: E402
 from sonicpy.cluster.node.snapshots import snapshot_all  # noqa: E402
 from sonicpy.cluster.operator.dev import HOST, DevCluster  # noqa: E402
@@ -27,6 +31,7 @@ from sonicpy.errors import StoreError  # noqa: E402
 from tests.cluster.clusters import running  # noqa: E402
 from tests.cluster.memory import MemoryBroker, MemoryVault  # noqa: E402
 from tests.cluster.test_replica import entry, follow, pushed, replica_in  # noqa: E402
+from tests.cluster.test_taking_over import AFTER, FakeReplicas, take_over  # noqa: E402
 from tests.support.patience import is_within  # noqa: E402
 
 LAYOUT = Layout(2, 3, ("n1", "n2", "n3"))
@@ -91,6 +96,44 @@ def test_a_partition_that_nobody_can_save_is_told_with_the_reasons(monkeypatch: 
     )
 
 
+@pytest.mark.parametrize("partitions", [6, 60])
+def test_all_partitions_are_tried_and_all_logs_cut_off(monkeypatch: pytest.MonkeyPatch, partitions: int) -> None:
+    layout = Layout(partitions, 1, ("n1", "n2", "n3"), logs=2)
+    gone = layout.of_node("n1")
+    taken: list[int] = []
+    cut_off: list[int] = []
+
+    @contextlib.asynccontextmanager
+    async def at(*_: object) -> AsyncIterator[tuple[object, object]]:
+        async def given() -> Layout:
+            return layout
+
+        yield None, SimpleNamespace(layout=given)
+
+    async def nodes(*_: object) -> dict[str, Any]:
+        return {name: answer(*layout.of_node(name)) for name in ("n2", "n3")}
+
+    async def give(_: Client, node: str, order: Order) -> str:
+        taken.append(order.partition)
+        return "7"
+
+    async def trim(number: int, *_: object) -> list[dict[str, Any]]:
+        cut_off.append(number)
+        return []
+
+    monkeypatch.setattr(snapshots, "cluster_at", at)
+    monkeypatch.setattr(snapshots, "ask_nodes", nodes)
+    monkeypatch.setattr(snapshots, "give_watched_order", give)
+    monkeypatch.setattr(snapshots, "_trim", trim)
+    said = [f"partition {number} has no new snapshot (n1: the node does not answer)" for number in gone]
+    with pytest.raises(StoreError) as told:
+        snapshot_all("nats://127.0.0.1:1")
+    assert taken == [number for number in range(partitions) if number not in gone]
+    assert cut_off == [0, 1]
+    assert str(told.value).startswith("; ".join(said[:3]))
+    assert ("more" in str(told.value)) == (len(gone) > 16)
+
+
 # -- what the vault keeps ----------------------------------------------------------------------------------------------
 
 
@@ -129,6 +172,81 @@ def test_a_snapshot_is_kept_in_chunks_and_becomes_a_folder_again(
             await one.close()
 
     asyncio.run(test())
+
+
+class FaultyVault(MemoryVault):
+    """A vault that fails at the third chunk of a snapshot.
+
+    Attributes:
+        folder: the folder of the node.
+        beside: the names in it at the first chunk.
+        error: the error; None: it does not fail.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+        self.beside: list[str] = []
+        self.error: BaseException | None = None
+        self._count = 0
+
+    async def put_chunk(self, name: str, chunk: bytes) -> None:
+        self._count = 1 if name.endswith(".0") else self._count + 1
+        self.beside = self.beside or [path.name for path in self.folder.iterdir()]
+        if self.error is not None and self._count == 3:
+            raise self.error
+        await super().put_chunk(name, chunk)
+
+
+@pytest.mark.parametrize("error", [Unacknowledged("no broker answers"), asyncio.CancelledError()], ids=repr)
+def test_a_snapshot_that_fails_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    monkeypatch.setattr(snapshots, "CHUNK_BYTES", 1 << 14)
+
+    async def test() -> None:
+        broker, vault = MemoryBroker(), FaultyVault(tmp_path)
+        names = Registry(vault)
+        replica = replica_in(tmp_path / "0000")
+        for number in range(1, 6):
+            broker.logs[0].append(entry(number, pushed(f"o{number}", "apple")))
+            await follow(broker, number, replica)
+            vault.error = error if number in (2, 4, 5) else None
+            if vault.error is None:
+                await snapshots.save(replica, names)
+                continue
+            with pytest.raises(type(error)):
+                await snapshots.save(replica, names)
+        kept = await names.snapshots(0)
+        assert [manifest.position for manifest in kept] == [3, 1]
+        assert {name.split(".")[1] for name in vault.chunks} == {"3", "1"}
+        assert len(vault.chunks) == sum(manifest.chunks for manifest in kept)
+        await names.note_snapshots(0, [dataclasses.replace(kept[0], position=5)])  # by another node, meanwhile
+        vault.chunks["0.5.0"] = b"its chunk"
+        await snapshots._give_up(0, dataclasses.replace(kept[0], position=5), names)
+        assert vault.chunks["0.5.0"] == b"its chunk"
+        await replica.close()
+
+    asyncio.run(test())
+    assert [path.name for path in tmp_path.iterdir()] == ["0000"]
+
+
+def test_folders_of_a_snapshot_under_way_go_at_the_next_start(tmp_path: Path) -> None:
+    async def test() -> list[str]:
+        broker, vault = MemoryBroker(), FaultyVault(tmp_path)
+        broker.logs[0].append(entry(1, pushed("o1", "apple")))
+        replica = replica_in(tmp_path / "0000")
+        await follow(broker, 1, replica)
+        await snapshots.save(replica, Registry(vault))
+        await replica.close()
+        return vault.beside
+
+    beside = asyncio.run(test())
+    assert len(beside) == 2
+    for name in (*beside, "0001.new"):  # as after a kill
+        (tmp_path / name).mkdir(exist_ok=True)
+    take_over(FakeReplicas(tmp_path, {}), [AFTER], {0, 1, 2, 3})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0000", "0001", "0002", "0003"]
 
 
 # -- how long a node is waited for -------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The same objects in every way to ask: an index, a bucket in parts, a server, an application."""
 
 import contextlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,13 +50,21 @@ class Surfaces(NamedTuple):
 
 
 class PartsDesk:
-    """A substitute for the desk of `Spread`: the parts in this process answer packed questions."""
+    """A substitute for the desk of `Spread`: the parts in this process answer packed questions.
+
+    Attributes:
+        written: partition -> the position up to which changes are acknowledged.
+    """
 
     is_strong = False
 
     def __init__(self, parts: list[Part], places: Places, recorder: Recorder) -> None:
         self.rules = KnownRules(places, {}, Writers.__new__(Writers), recorder, self.ask)
         self._parts = parts
+        self.written = [0] * len(parts)
+
+    def acknowledged(self, partitions: Iterable[int]) -> tuple[int, ...]:
+        return tuple(self.written[partition] for partition in partitions)
 
     async def ask(self, partition: int, question: Question, *, once: bool = False) -> bytes:
         number, same = unpack_question(pack_question(partition, question))

@@ -54,8 +54,7 @@ class Lag:
         self._heard_s = clock()
         self._silent_since_s: dict[int, float] = {}
         self._looks: dict[int, deque[tuple[float, int]]] = {}
-        self._firsts: dict[int, int] = {}
-        self._ends: dict[int, int] = {}
+        self._epochs: dict[int, Epoch] = {}
 
     async def run(self) -> None:
         """Request the states of the logs until cancelled."""
@@ -93,8 +92,10 @@ class Lag:
         return {self._log_of(partition) for partition in self._replicas} or {0}
 
     def _note(self, partition: int, epoch: Epoch) -> None:
-        self._firsts[partition], self._ends[partition] = epoch.first, epoch.last
+        before, self._epochs[partition] = self._epochs.get(partition, epoch), epoch
         looks = self._looks.setdefault(partition, deque())
+        if epoch.name != before.name or epoch.last < before.last:  # positions of a log that is lost mean nothing here
+            looks.clear()
         if len(looks) < LOOKS_KEPT:
             looks.append((self._heard_s, epoch.last))
 
@@ -109,11 +110,13 @@ class Lag:
 
     def behind(self, partition: int) -> int:
         """Return the number of entries that the replica of a partition lacks, up to the last known end of its log."""
-        return max(0, self._ends.get(partition, 0) - self._replicas[partition].applied)
+        epoch = self._epochs.get(partition)
+        return 0 if epoch is None else max(0, epoch.last - self._replicas[partition].applied)
 
     def entries(self, partition: int) -> int:
         """Return the number of entries in the log of a partition."""
-        return self._ends[partition] - self._firsts[partition] + 1 if partition in self._ends else 0
+        epoch = self._epochs.get(partition)
+        return 0 if epoch is None else epoch.last - epoch.first + 1
 
     @property
     def silence_s(self) -> float:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -152,6 +152,10 @@ class Desk:
         packed = pack_command(partition, command, self._writers.written[partition], self.is_strong)
         return partial(self._relay, route, packed)
 
+    def acknowledged(self, partitions: Iterable[int]) -> tuple[int, ...]:
+        """Return the positions up to which this node has acknowledged changes in partitions."""
+        return tuple([self._writers.written[partition] for partition in partitions])
+
     async def wait_for_own(self, replica: Replica) -> None:
         """Wait until a replica has applied the changes that this node has acknowledged. Raises StoreError."""
         await replica.wait_for(self._writers.written[replica.partition], APPLY_S)
@@ -281,6 +285,8 @@ class Desk:
         if no node answers; if a node has got a change (`is_change`) and is silent for `timeout_s` seconds, StoreError,
         because its outcome is unknown.
         """
+        if not self._connection.is_connected:  # nats-py would send a change late, after its outcome was reported
+            raise NotHere("no broker is connected")
         try:
             message = await self._connection.request(subject_of_questions(partition), packed, timeout=timeout_s)
         except NoRespondersError as error:

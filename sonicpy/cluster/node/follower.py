@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from sonicpy.cluster.log.broker import LogKeeper, Unacknowledged
+from sonicpy.cluster.log.limits import EXPECTED_S
 from sonicpy.cluster.log.versions import unpack_entry
 from sonicpy.errors import StoreError, StoreFull
 
@@ -17,6 +18,8 @@ logger = logging.getLogger(__name__)
 APPLY_S = 0.002
 """The time in seconds for which entries are applied before connections are served."""
 TRY_AGAIN_S = 1.0
+PATIENCE_MAX_S = 8 * EXPECTED_S
+"""The longest time in seconds for which a reading may bring nothing although a replica waits for an entry."""
 
 
 class LogFollower:
@@ -35,6 +38,8 @@ class LogFollower:
         self._broker = broker
         self._reading: list[Replica] = []  # those that get what is read now; one that joins gets the next reading
         self._ends_reading = asyncio.Event()
+        self._moved_s = time.monotonic()  # the time at which the reading began, or brought its newest entry
+        self._patience_s = EXPECTED_S
 
     def follow(self, replica: "Replica") -> None:
         """Add a replica, which applies the log from its own position; it may be behind the others."""
@@ -50,8 +55,18 @@ class LogFollower:
                 self.read_again()  # which ends the reading
 
     def read_again(self) -> None:
-        """Restart reading: a replica was added or removed, or an entry that exists did not arrive."""
+        """Restart reading, because a replica was added or removed."""
         self._ends_reading.set()
+
+    def note_late(self) -> None:
+        """Restart reading, because an entry that exists did not arrive; but let a reading go on that has just begun or
+        brings entries. Many reads wait for one entry, and would else restart reading before any entry can arrive.
+        """
+        if time.monotonic() - self._moved_s < self._patience_s:
+            return
+        self._moved_s = time.monotonic()
+        self._patience_s = min(2 * self._patience_s, PATIENCE_MAX_S)  # a slow broker may not get it done in less
+        self.read_again()
 
     async def run(self) -> None:
         """Apply the log until cancelled."""
@@ -82,7 +97,9 @@ class LogFollower:
             replica.stop_for_good(error)
 
     async def _follow(self) -> None:
+        self._moved_s = time.monotonic()
         epoch = await self._broker.epoch(self.log)
+        self._moved_s = time.monotonic()
         for replica in self.replicas:
             replica.begin(epoch)
         self._reading = [replica for replica in self.replicas if not replica.is_broken]
@@ -93,6 +110,7 @@ class LogFollower:
         async for position, entry in self._broker.read(self.log, first, self._ends_reading):
             if self._ends_reading.is_set():  # a replica that has just come may lack what is before this entry
                 return
+            self._moved_s, self._patience_s = time.monotonic(), EXPECTED_S
             self._apply(position, entry)
             if time.perf_counter() - began > APPLY_S:
                 await asyncio.sleep(0)

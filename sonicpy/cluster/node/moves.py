@@ -7,10 +7,11 @@ partition back earlier continues with the old replica.
 """
 
 import asyncio
+import contextlib
 import logging
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from nats.aio.client import Client
@@ -22,11 +23,13 @@ from sonicpy.cluster.log.ending import end
 from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.node.replica import Replica
 from sonicpy.cluster.node.replicas import Replicas
+from sonicpy.cluster.node.snapshots import delete_unfinished
 from sonicpy.cluster.node.writers import Writers
 from sonicpy.cluster.registry.orders import DONE, FAILED, LAYOUT, Order, subject_of_orders, tell_layout, unpack_order
 from sonicpy.cluster.registry.registry import Layout, Registry, cluster_at
 from sonicpy.cluster.registry.status import ask_nodes, faults
 from sonicpy.errors import ConfigError, SonicError, StoreError
+from sonicpy.server.watching.unexpected import Unexpected
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +72,7 @@ class Mover:
         Raises:
             StoreError: a replica cannot be opened.
         """
+        delete_unfinished(self._replicas.folder)
         for partition in self._places.layout.of_node(self._name):
             await self._hold(partition)
         subscribe = self._connection.subscribe
@@ -87,6 +91,7 @@ class Mover:
 
     async def _follow(self) -> None:
         is_told = False
+        unexpected = Unexpected(logger, "while the layout was taken over")
         while True:
             try:
                 await asyncio.wait_for(self._heard.wait(), LOOK_S)
@@ -97,21 +102,31 @@ class Mover:
                 async with self._lock:
                     await self._take_over(await self._registry.layout())
                 is_told = False
-            except SonicError as error:
+            except (SonicError, OSError) as error:
                 if not is_told:
                     logger.warning("the layout is not taken over yet: %s", error)
                     is_told = True
+            except Exception as error:  # noqa: BLE001 - later layouts have to be taken over, too
+                unexpected.log(error)
 
     async def _take_over(self, layout: Layout) -> None:
+        """Open and close replicas according to a layout. Raises the first error, after the other partitions."""
         self._places.take(layout)
         wanted = set(layout.of_node(self._name))
+        errors: list[Exception] = []
         for partition in sorted(wanted - self._replicas.held.keys()):
-            await self._hold(partition)
+            try:
+                await self._hold(partition)
+            except (SonicError, OSError) as error:
+                errors.append(error)
+                continue
             logger.info("partition %d is held from now on", partition)
         for partition in sorted(self._replicas.held.keys() - wanted):
             await self._replicas.release(partition, LEAVE_S)
             leave(self._replicas.folder_of(partition))
             logger.info("partition %d is not held any more", partition)
+        if errors:
+            raise errors[0]
 
     async def _hold(self, partition: int) -> None:
         come_back(self._replicas.folder_of(partition))
@@ -131,7 +146,7 @@ class Mover:
         try:
             async with self._lock:
                 answer = DONE + str(await self._carry_out(unpack_order(message.data))).encode()
-        except SonicError as error:
+        except (SonicError, OSError) as error:
             answer = FAILED + str(error).encode()
         except Exception as error:  # noqa: BLE001 - the caller would wait until its time limit
             logger.error("an unexpected error in an order", exc_info=error)
@@ -192,25 +207,41 @@ async def _wait_for_entry(replica: Replica, position: int) -> None:
 
 
 def leave(folder: Path) -> None:
-    """Set aside the folder of a replica that the node no longer holds."""
+    """Set aside the folder of a replica that the node no longer holds. Raises StoreError."""
     left = folder.with_name(folder.name + LEFT)
-    shutil.rmtree(left, ignore_errors=True)
-    folder.rename(left)
-    left.touch()
+    with _renaming(folder):
+        shutil.rmtree(left, ignore_errors=True)
+        folder.rename(left)
+        left.touch()
 
 
 def come_back(folder: Path) -> None:
-    """Restore a folder that was set aside, if there is one."""
+    """Restore a folder that was set aside, if there is one. Raises StoreError."""
     left = folder.with_name(folder.name + LEFT)
-    if left.exists() and not folder.exists():
-        left.rename(folder)
+    with _renaming(folder):
+        if left.exists() and not folder.exists():
+            left.rename(folder)
 
 
 def delete_left(parent: Path) -> None:
-    """Delete the folders that were set aside KEEP_S ago."""
+    """Delete the folders that were set aside KEEP_S ago; log errors."""
     for folder in parent.glob(f"*{LEFT}"):
-        if time.time() - folder.stat().st_mtime > KEEP_S:
+        try:
+            age_s = time.time() - folder.stat().st_mtime
+        except OSError as error:
+            logger.warning("cannot delete %s yet: %s", folder, error.strerror)
+            continue
+        if age_s > KEEP_S:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _renaming(folder: Path) -> Iterator[None]:
+    """Raise errors of the disk inside a `with` block as StoreError."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"cannot rename {folder}: {error.strerror}") from error
 
 
 # -- the command -------------------------------------------------------------------------------------------------------

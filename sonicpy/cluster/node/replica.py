@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sonicpy.cluster.log.batches import Batch, following
 from sonicpy.cluster.log.broker import Epoch, LogGone, LogLost
+from sonicpy.cluster.log.limits import EXPECTED_S
 from sonicpy.config import Config
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.server.jobs.committer import Committer
@@ -41,8 +42,6 @@ TOGETHER_BYTES = 8 << 10
 """The most bytes of sections that are applied together while the replica catches up, so that connections get their
 turns. Applied one by one, small entries cost more per change.
 """
-EXPECTED_S = 0.5
-"""The time in seconds without an acknowledged entry after which the log is read again."""
 
 SYNC_TICKS = 30
 """The number of ticks between two syncs: rarer than for an index alone, because a replica reads unsynced changes from
@@ -59,7 +58,7 @@ class Replica:
         partition: the number of the partition.
         index: the opened index of the replica.
         answered: called for each batch that is applied.
-        late: called with the partition when an entry that exists has not arrived for EXPECTED_S.
+        late: called with the partition when an entry that exists is awaited, and none was applied for EXPECTED_S.
     """
 
     def __init__(
@@ -182,10 +181,12 @@ class Replica:
                 raise StoreError(f"partition {self.partition} is at {self.applied}, and {position} does not come")
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiters.append((position, future))
+            before = self.applied
             await asyncio.wait([future], timeout=min(left, EXPECTED_S))
             if not future.done():
                 self._waiters = [(wanted, waiter) for wanted, waiter in self._waiters if waiter is not future]
-                self._late(self.partition)
+                if self.applied == before:
+                    self._late(self.partition)
 
     def state(self) -> dict[str, Any]:
         """Return position, epoch, chain hash and fault, for JSON, and the facts that `recover` needs."""

@@ -106,7 +106,7 @@ class Replicas:
         if adopt is not None:
             index.adopt(max(0, adopt.first - 1), adopt.name)
         answered = self._writers.answered(partition)
-        replica = Replica(partition, index, self._config, self._statistics, answered, self._read_again)
+        replica = Replica(partition, index, self._config, self._statistics, answered, self._note_late)
         self.held[partition] = replica
         self._follower_of(partition).follow(replica)
         subject = subject_of_questions(partition)
@@ -166,8 +166,8 @@ class Replicas:
     def _follower_of(self, partition: int) -> LogFollower:
         return self._followers[self._places.layout.log_of(partition)]
 
-    def _read_again(self, partition: int) -> None:
-        self._follower_of(partition).read_again()
+    def _note_late(self, partition: int) -> None:
+        self._follower_of(partition).note_late()
 
     async def _opened(self, number: int) -> "ReplicaIndex":
         folder = self.folder_of(number)

@@ -5,6 +5,7 @@ is cut off below the older of the two newest snapshots, but keeps all entries th
 """
 
 import asyncio
+import logging
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,9 +18,9 @@ from sonicpy.cluster.log.jetstream import JetStream
 from sonicpy.cluster.log.vault import Vault
 from sonicpy.cluster.registry.orders import NotDone, Order
 from sonicpy.cluster.registry.registry import Layout, Manifest, Registry, cluster_at
-from sonicpy.cluster.registry.status import ask_nodes, why_not
+from sonicpy.cluster.registry.status import NAMED_MAX, ask_nodes, why_not
 from sonicpy.cluster.registry.watched import Asleep, give_watched_order
-from sonicpy.errors import StoreError
+from sonicpy.errors import SonicError, StoreError
 from sonicpy.files import PRIVATE, Access, make_all, new_bytes, regular_bytes
 from sonicpy.store.care.backup import BACKUP_FILE
 from sonicpy.store.care.replica_backup import install_backup, progress_of_backup
@@ -28,25 +29,29 @@ from sonicpy.store.rows.log_progress import LogProgress
 if TYPE_CHECKING:
     from sonicpy.cluster.node.replica import Replica
 
+logger = logging.getLogger(__name__)
+
 CHUNK_BYTES = 512 << 10
 KEPT = 2
 CHUNK_S = 5.0
 """The longest wait in seconds until every broker has an acknowledged chunk."""
 CHUNK_PAUSE_S = 0.05
+UNFINISHED, NEW = ".unfinished", ".new"
+"""The suffixes of the folders of a snapshot that is being taken, and of a replica that is being read from one."""
 
 
 async def save(replica: "Replica", registry: Registry) -> int:
     """Take a snapshot of a replica, and delete all but the newest two; return its position; 0: the replica is empty.
 
     Raises:
-        StoreError: it could not be taken; earlier snapshots are kept.
+        StoreError: it could not be taken; earlier snapshots are kept, and its own chunks dropped.
     """
     if not replica.applied:
         return 0
     loop = asyncio.get_running_loop()
     replica.note_progress()
     replica.committer.commit()
-    with TemporaryDirectory(dir=replica.index.folder.parent, prefix="snapshot-") as name:
+    with TemporaryDirectory(dir=replica.index.folder.parent, prefix="snapshot-", suffix=UNFINISHED) as name:
         folder = Path(name)
         await loop.run_in_executor(None, replica.index.engine.store.backup, folder)
         progress = await loop.run_in_executor(None, progress_of_backup, folder)
@@ -56,14 +61,35 @@ async def save(replica: "Replica", registry: Registry) -> int:
         kept = await registry.snapshots(replica.partition)
         if kept and kept[0].position == manifest.position:
             return manifest.position
-        with regular_bytes(path) as file:
-            for number in range(manifest.chunks):
-                await registry.vault.put_chunk(chunk_name(replica.partition, manifest, number), file.read(CHUNK_BYTES))
-        await load(replica.partition, manifest, registry.vault, folder / "again")
+        try:
+            with regular_bytes(path) as file:
+                for number in range(manifest.chunks):
+                    name = chunk_name(replica.partition, manifest, number)
+                    await registry.vault.put_chunk(name, file.read(CHUNK_BYTES))
+            await load(replica.partition, manifest, registry.vault, folder / "again")
+        except BaseException:
+            await _give_up(replica.partition, manifest, registry)
+            raise
     await registry.note_snapshots(replica.partition, [manifest, *kept[: KEPT - 1]])
     for old in kept[KEPT - 1 :]:
         await registry.vault.drop_chunks(f"{replica.partition}.{old.position}")
     return manifest.position
+
+
+async def _give_up(partition: int, manifest: Manifest, registry: Registry) -> None:
+    """Drop the chunks of a snapshot that failed, unless another node has taken a snapshot at the same position."""
+    try:
+        if all(known.position != manifest.position for known in await registry.snapshots(partition)):
+            await registry.vault.drop_chunks(f"{partition}.{manifest.position}")
+    except SonicError as error:
+        logger.warning("chunks of a snapshot of partition %d that failed stay at the brokers: %s", partition, error)
+
+
+def delete_unfinished(parent: Path) -> None:
+    """Delete the folders of snapshots that a process was taking or reading when it was killed."""
+    for suffix in (UNFINISHED, NEW):
+        for folder in parent.glob(f"*{suffix}"):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 async def forget(partition: int, registry: Registry) -> None:
@@ -77,8 +103,15 @@ async def load(partition: int, manifest: Manifest, vault: Vault, folder: Path, a
     """Read a snapshot back into a folder, as a backup, in files with the modes of `access`.
 
     Raises:
-        StoreError: it is damaged.
+        StoreError: it is damaged, or cannot be written.
     """
+    try:
+        await _load(partition, manifest, vault, folder, access)
+    except OSError as error:  # such as a full disk
+        raise StoreError(f"cannot write the snapshot of partition {partition} to {folder}: {error.strerror}") from error
+
+
+async def _load(partition: int, manifest: Manifest, vault: Vault, folder: Path, access: Access) -> None:
     make_all(folder, access)
     with new_bytes(folder / BACKUP_FILE, access) as file:
         for number in range(manifest.chunks):
@@ -126,11 +159,13 @@ async def replace_folder(
     """
     for manifest in await registry.snapshots(partition):
         if manifest.epoch == epoch.name and manifest.position + 1 >= epoch.first:
-            fresh = folder.with_name(f"{folder.name}.new")
+            fresh = folder.with_name(folder.name + NEW)
             shutil.rmtree(fresh, ignore_errors=True)
-            await load(partition, manifest, registry.vault, fresh, access)
-            await asyncio.get_running_loop().run_in_executor(None, install_backup, fresh, folder, access)
-            shutil.rmtree(fresh)
+            try:
+                await load(partition, manifest, registry.vault, fresh, access)
+                await asyncio.get_running_loop().run_in_executor(None, install_backup, fresh, folder, access)
+            finally:  # a part of a snapshot would fill the disk further
+                shutil.rmtree(fresh, ignore_errors=True)
             return
     raise LogGone(f"the log of partition {partition} begins at {epoch.first}, and no snapshot reaches it")
 
@@ -149,7 +184,8 @@ def snapshot_all(brokers: str) -> list[dict[str, Any]]:
     Raises:
         ConfigError: the brokers hold no cluster.
         NotReady: the brokers do not answer.
-        StoreError: a partition has no new snapshot.
+        StoreError: a partition has no new snapshot, or a log was not cut off; this is raised after all others have been
+            tried.
     """
     return asyncio.run(_snapshot_all(brokers))
 
@@ -159,10 +195,22 @@ async def _snapshot_all(brokers: str) -> list[dict[str, Any]]:
         layout = await registry.layout()
         log = JetStream(connection)
         answers = await ask_nodes(connection, layout)
+        errors: list[StoreError] = []
         for partition in range(layout.partitions):
-            await _take_one(connection, layout, answers, partition)
+            try:
+                await _take_one(connection, layout, answers, partition)
+            except StoreError as error:
+                errors.append(error)
         answers = await ask_nodes(connection, layout)
-        done = [one for number in range(layout.logs) for one in await _trim(number, log, registry, layout, answers)]
+        done: list[dict[str, Any]] = []
+        for number in range(layout.logs):
+            try:
+                done += await _trim(number, log, registry, layout, answers)
+            except StoreError as error:
+                errors.append(error)
+        if errors:
+            more = [f"and {len(errors) - NAMED_MAX} more"] if len(errors) > NAMED_MAX else []
+            raise StoreError("; ".join([*map(str, errors[:NAMED_MAX]), *more])) from errors[0]
         return sorted(done, key=lambda one: int(one["partition"]))
 
 

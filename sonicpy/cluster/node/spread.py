@@ -81,11 +81,13 @@ class _Planned(NamedTuple):
 
     Attributes:
         began: the time at which the parts were asked, by the monotonic clock in seconds.
+        acknowledged: the positions in the logs of the parts up to which the node had acknowledged changes then.
         how: names the words by which objects answer.
         corrected: see `corrected_text`.
     """
 
     began: float
+    acknowledged: tuple[int, ...]
     plan: Plan
     how: Callable[[], HowFound]
     corrected: str | None
@@ -294,17 +296,24 @@ class Spread:
         return [json.loads(answer) for answer in found]
 
     async def _plan(self, command: Search) -> "_Planned | None":
-        """Return the plan of a query, not older than CACHED_S; None: its text has no words."""
+        """Return the plan of a query, not older than CACHED_S, and not older than the newest change that this node
+        acknowledged in a partition of the bucket; None: its text has no words.
+        """
         key = command.question
-        cached = self._plans.get(key)
-        if cached is not None and time.monotonic() - cached.began < CACHED_S and not self._desk.is_strong:
+        cached, began = self._plans.get(key), time.monotonic()
+        acknowledged = self._desk.acknowledged(self._places.parts_of(*key.scope))
+        if (
+            cached is not None
+            and began - cached.began < CACHED_S
+            and cached.acknowledged == acknowledged
+            and not self._desk.is_strong
+        ):
             return cached
         recorder = self._recorder
         rules, fields = await self._desk.rules.find(*key.scope), await self._fields(key)
         terms, matching = recorder.read_query(key, rules, fields)
         if asks_nothing(terms):
             return None
-        began = time.monotonic()
         sketches = await self._sketches(key.scope, pack_terms(terms), matching)
         if matching is not None and (languages := common_languages(sketches)):
             sketches = await self._sketches(key.scope, pack_terms(terms), matching._replace(languages=languages))
@@ -312,7 +321,8 @@ class Spread:
         plan = PLANNERS[recorder.config.search.ranking](statistics, terms, recorder.config.search, matching)
         if len(self._plans) >= CACHED_MAX:
             self._plans.clear()
-        planned = _Planned(began, plan, partial(HowFound, plan, terms), corrected_text(key.text, plan, statistics))
+        how, corrected = partial(HowFound, plan, terms), corrected_text(key.text, plan, statistics)
+        planned = _Planned(began, acknowledged, plan, how, corrected)
         self._plans[key] = planned
         return planned
 

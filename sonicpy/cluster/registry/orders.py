@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
+from sonicpy.cluster.log.broker import NotReady
 from sonicpy.errors import StoreError
 
 LAYOUT = "sonicpy.layout"
@@ -76,12 +77,37 @@ async def give_order(connection: Client, node: str, order: Order) -> str:
 
 
 async def tell_recovery(connection: Client, partition: int) -> None:
-    """Notify all nodes that changes acknowledged in a partition may be lost, so that reads do not wait for them."""
-    await connection.publish(RECOVERED, str(partition).encode())
-    await connection.flush()
+    """Notify all nodes that changes acknowledged in a partition may be lost, so that reads do not wait for them.
+
+    Raises:
+        NotReady: the brokers did not pass the message on.
+    """
+    missed = f"restart nodes whose reads of partition {partition} get ERR, because they wait for changes that are lost"
+    await tell(connection, RECOVERED, str(partition).encode(), missed)
 
 
 async def tell_layout(connection: Client) -> None:
-    """Notify all nodes of a new layout; a node that misses the message checks regularly."""
-    await connection.publish(LAYOUT, b"")
-    await connection.flush()
+    """Notify all nodes of a new layout; a node that misses the message checks regularly.
+
+    Raises:
+        NotReady: the brokers did not pass the message on.
+    """
+    await tell(connection, LAYOUT, b"", "they read the layout some seconds after a broker answers again")
+
+
+async def tell(connection: Client, subject: str, message: bytes, missed: str) -> None:
+    """Send a message to all nodes, after a change that they have to take over.
+
+    Args:
+        missed: the hint for the operator if nodes miss the message, as a part of a sentence.
+
+    Raises:
+        NotReady: the brokers did not pass the message on.
+    """
+    try:
+        await connection.publish(subject, message)
+        await connection.flush()
+    except (NatsError, OSError) as error:
+        raise NotReady(
+            f"the change is made, but no broker has passed it on to the nodes ({type(error).__name__}): {missed}"
+        ) from error

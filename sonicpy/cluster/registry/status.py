@@ -9,7 +9,9 @@ from typing import Any
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
 
+from sonicpy.cluster.log.broker import NotReady
 from sonicpy.cluster.log.jetstream import JetStream
 from sonicpy.cluster.registry.registry import Layout, cluster_at
 
@@ -81,14 +83,23 @@ async def _status(brokers: str) -> Status:
 
 
 async def ask_nodes(connection: Client, layout: Layout) -> dict[str, Any]:
-    """Return the reports of nodes about themselves, by the name of the node; silent nodes are missing."""
+    """Return the reports of nodes about themselves, by the name of the node; silent nodes are missing. Raises NotReady
+    if no broker answers.
+    """
     return await ask_named(connection, {*layout.nodes, *layout.former})
 
 
 async def ask_named(connection: Client, names: Collection[str]) -> dict[str, Any]:
     """Return the reports of nodes about themselves, by the name of the node: as soon as all named nodes have answered,
-    or after ANSWERS_S, without those of silent nodes.
+    or after ANSWERS_S, without those of silent nodes. Raises NotReady if no broker answers.
     """
+    try:
+        return await _ask_named(connection, names)
+    except (NatsError, OSError) as error:
+        raise NotReady(f"the nodes cannot be asked: no broker answers ({type(error).__name__})") from error
+
+
+async def _ask_named(connection: Client, names: Collection[str]) -> dict[str, Any]:
     answers: dict[str, Any] = {}
     complete = asyncio.Event()
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from sonicpy.cluster.log.agreement import FIRST, Agreement
 from sonicpy.cluster.log.versions import LISTED
+from sonicpy.cluster.registry.orders import tell
 from sonicpy.cluster.registry.registry import Layout, cluster_at
 from sonicpy.cluster.registry.status import ask_nodes
 from sonicpy.errors import StoreError
@@ -38,7 +39,7 @@ def upgrade(brokers: str) -> Upgrade:
 
     Raises:
         ConfigError: the brokers hold no cluster.
-        NotReady: the brokers do not answer.
+        NotReady: the brokers do not answer, or did not pass the message on.
         StoreError: a node is silent, so the versions that it reads are unknown.
     """
     return asyncio.run(_upgrade(brokers))
@@ -50,8 +51,7 @@ async def _upgrade(brokers: str) -> Upgrade:
         decided = decide(await registry.agreement(), layout, await ask_nodes(connection, layout))
         if decided.after != decided.before:
             await registry.note_agreement(decided.after)
-            await connection.publish(SUBJECT, b"")
-            await connection.flush()
+            await tell(connection, SUBJECT, b"", "each of them writes the new version from its next start on")
         return decided
 
 

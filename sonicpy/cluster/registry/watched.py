@@ -8,8 +8,8 @@ import asyncio
 import contextlib
 
 from nats.aio.client import Client
-from nats.errors import Error as NatsError
 
+from sonicpy.cluster.log.broker import NotReady
 from sonicpy.cluster.registry.orders import NotDone, Order, give_order
 from sonicpy.cluster.registry.status import ask_named
 
@@ -48,7 +48,7 @@ async def _wait_for_end(connection: Client, node: str) -> str:
     heard_s, first = loop.time(), None
     while loop.time() - heard_s < SILENCE_S:
         answer = None
-        with contextlib.suppress(NatsError, OSError):  # the connection goes on with another broker
+        with contextlib.suppress(NotReady):  # the connection goes on with another broker
             answer = (await ask_named(connection, (node,))).get(node)
         if answer is not None:
             heard_s, start = loop.time(), answer.get("start")
