@@ -1,7 +1,7 @@
 """The pieces of a text that is longer than a line: pieces from UPSERT with MORE(1) wait here for the last one.
 
-After a piece was refused or dropped, the rest of the text is refused, too: an object never holds only a part of its
-text.
+After a piece was refused or dropped, the rest of the text is refused, too, even if another text comes in between: an
+object never holds only a part of its text.
 """
 
 import time
@@ -16,22 +16,26 @@ IDLE_S = 60.0
 """The longest time in seconds for which pieces wait for the next one."""
 
 
+REFUSED_MAX = 256
+"""The most texts of a connection whose rest is to be refused; beyond it, the oldest one is forgotten."""
+
+
 class Pieces:
-    """The pieces of one text that wait in a connection.
+    """The pieces of one text that wait in a connection, and the texts whose rest is to be refused."""
 
-    Attributes:
-        waits: whether pieces wait, or the rest of a text is to be refused.
-    """
-
-    __slots__ = ("_bytes", "_names", "_refused", "_since", "_texts", "waits")
+    __slots__ = ("_bytes", "_names", "_refused", "_since", "_texts")
 
     def __init__(self) -> None:
-        self.waits = False
         self._names: tuple[str, ...] = ()
         self._texts: dict[str, bytearray] = {}  # by name, or "": a str for each piece would take ten times a short one
         self._bytes = 0
         self._since = 0.0
-        self._refused: str | None = None
+        self._refused: dict[tuple[str, ...], str] = {}  # the names of each refused text, and the reason
+
+    @property
+    def waits(self) -> bool:
+        """Whether pieces wait, or the rest of a text is to be refused."""
+        return bool(self._texts or self._refused)
 
     def take(self, command: Upsert) -> Upsert | None:
         """Return the command with its whole text; None: more pieces of the text have to come.
@@ -41,18 +45,19 @@ class Pieces:
         """
         self.expire()
         names = command[:3]
+        refused = self._refused.get(names)
+        if refused is not None:
+            if not command.more:
+                del self._refused[names]
+            raise _refusal(refused)
         if names != self._names:
             if self._texts:
+                if command.more:
+                    self._refuse_rest(names, f"a piece of the text of {names[2]} was refused")
                 raise _refusal(f"pieces of the text of {self._names[2]} wait for the last one, before {names[2]}")
             if not command.more:
                 return command
-            self._end()
-            self._names, self.waits = names, True
-        if self._refused is not None:
-            refused = self._refused
-            if not command.more:
-                self._end()
-            raise _refusal(refused)
+            self._names = names
         assert not isinstance(command.field, dict)
         name, piece = command.field or "", command.text.encode()
         self._bytes += len(piece)
@@ -84,11 +89,16 @@ class Pieces:
             self._drop(f"the pieces of the text of {self._names[2]} have waited for more than {IDLE_S:.0f} seconds")
 
     def _drop(self, why: str) -> None:
-        self._texts, self._bytes, self._refused = {}, 0, f"{why}: send all of it again"
+        self._refuse_rest(self._names, why)
+        self._end()
+
+    def _refuse_rest(self, names: tuple[str, ...], why: str) -> None:
+        if len(self._refused) >= REFUSED_MAX:
+            del self._refused[next(iter(self._refused))]
+        self._refused[names] = f"{why}: send all of it again"
 
     def _end(self) -> None:
-        self._names, self._texts, self._bytes, self._refused = (), {}, 0, None
-        self.waits = False
+        self._names, self._texts, self._bytes = (), {}, 0
 
 
 def _refusal(sentence: str) -> CommandError:

@@ -38,10 +38,13 @@ class Pushes:
 
     Attributes:
         command: the first word of the lines.
+        is_within_row: whether lines of a row are left of which the last group has others.
     """
 
     def __init__(self, rows: Iterator[Row | Refused], on_done: "OnDone", *, upsert: bool = False) -> None:
+        self.is_within_row = False
         self.command = "UPSERT" if upsert else "PUSH"
+        self._ends_groups = upsert
         self._make_lines = upsert_lines if upsert else push_lines
         self._rows = enumerate(rows)
         self._on_done = on_done
@@ -59,15 +62,24 @@ class Pushes:
         return self._again[0][0] if self._again else self._read
 
     def take(self, server: ServerInfo) -> list[str]:
-        """Return the next group of lines to send; an empty list if there are no more rows."""
+        """Return the next group of lines to send; an empty list if there are no more rows.
+
+        An UPSERT of several lines begins a group, so that the group before ends with a row, and other tasks that share
+        the connection get a turn.
+        """
         lines: list[str] = []
         size = 0
         while len(lines) < LINES_IN_FLIGHT_MAX and size < GROUP_BYTES_MAX:
-            if not self._lines and not self._take_row(server):
-                break
+            if not self._lines:
+                if not self._take_row(server):
+                    break
+                if lines and self._ends_groups and len(self._lines) > 1:
+                    self.is_within_row = False
+                    return lines
             line = self._lines.popleft()
             lines.append(line)
             size += len(line)
+        self.is_within_row = bool(self._lines)
         return lines
 
     def take_answers(self, answers: list[Answer]) -> None:

@@ -50,22 +50,25 @@ class Servers:
 
     def is_time_to_look(self) -> bool:
         """Return whether the next connection should be a new one, because the nearest server may be back."""
-        return self.current is not None and self.current != self._home and self._now() >= self._look_at
+        return self._is_time_to_look(self.current)
 
     def groups(self) -> list[list[Address]]:
         """Return the servers to connect to, in groups: all of a group at once, and the next group if none of them
         answers.
         """
-        if self.current is None:
-            first = [address for address in self.addresses if not self._is_suspect(address)]
-        elif self.is_time_to_look() and self._home is not None:
+        # Read once, because other threads change them meanwhile.
+        current, home = self.current, self._home
+        suspects = [address for address in self.addresses if self._is_suspect(address)]
+        if current is None:
+            first = [address for address in self.addresses if address not in suspects]
+        elif home is not None and self._is_time_to_look(current):
             self._look_at = self._now() + LOOK_S
-            first = [self._home, self.current]
+            first = [home, current]
         else:
-            first = [self.current]
+            first = [current]
         others = [address for address in self.addresses if address not in first]
-        fresh = [address for address in others if not self._is_suspect(address)]
-        suspect = [address for address in others if self._is_suspect(address)]
+        fresh = [address for address in others if address not in suspects]
+        suspect = [address for address in others if address in suspects]
         # A random order, because of servers that are equally near each should get its share of clients.
         return [random.sample(group, len(group)) for group in (first, fresh, suspect) if group]
 
@@ -92,6 +95,9 @@ class Servers:
         self._lost_at[address] = self._now()
         if self.current == address:
             self.current = None
+
+    def _is_time_to_look(self, current: Address | None) -> bool:
+        return current is not None and current != self._home and self._now() >= self._look_at
 
     def _is_suspect(self, address: Address) -> bool:
         return self._now() - self._lost_at.get(address, -SUSPECT_S) < SUSPECT_S

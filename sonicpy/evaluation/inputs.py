@@ -82,9 +82,12 @@ def read_inputs(path: Path) -> Iterator[Input]:
 def read_collection(folder: Path) -> Collection:
     """Return the judged collection in a folder. Raises EvaluationError as `read_inputs` does."""
     documents = {}
-    for identity, row in _json_rows(_needed(folder, DOCUMENT_FILES)):
+    file = _needed(folder, DOCUMENT_FILES)
+    for identity, row in _json_rows(file):
         title = row.get("title") or ""
         documents[identity] = f"{title}\n{row['text']}" if title else row["text"]
+    if not documents:
+        raise EvaluationError(f"{file} holds no document; allowed is one or more, each on a line")
     relevant: dict[str, dict[str, int]] = {}
     for query, document, grade in _judgements(_needed(folder, JUDGEMENT_FILES)):
         if grade > 0:
@@ -152,6 +155,8 @@ def _json_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
             row = json.loads(line)
             identity = row["_id"] if "_id" in row else row["id"]
             row["text"] = row.get("text") or ""
+            if not isinstance(row["text"], str):
+                raise TypeError(row["text"])
         except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
             raise EvaluationError(
                 f'{path}, line {number}: this is no {{"id": ..., "text": ...}} or {{"_id": ..., "text": ...}}'

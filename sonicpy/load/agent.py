@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from sonicpy.client.address import Address
 from sonicpy.client.client_settings import TIMEOUT_S
 from sonicpy.errors import LoadError
-from sonicpy.load.messages import LINE_BYTES_MAX, RESULTS_IN_MESSAGE, Message, Result, packed, unpacked
+from sonicpy.load.messages import LINE_BYTES_MAX, Message, Result, packed, received, responses
 from sonicpy.load.shards import Shards
 from sonicpy.load.test_set import TestSet
 from sonicpy.version import VERSION
@@ -55,34 +55,44 @@ class Agent:
             await asyncio.sleep(RETRY_S)
 
     async def serve_once(self) -> None:
-        """Serve one runner until it closes the connection. Raises OSError if no runner listens."""
+        """Serve one runner until it closes the connection, or sends a line that is no message. Raises OSError if no
+        runner listens.
+        """
         reader, writer = await asyncio.open_connection(*self.hub, limit=LINE_BYTES_MAX)
         try:
             servers = [str(server) for server in self.servers]
             hello = {"type": "hello", "id": self.id, "name": self.name, "version": VERSION, "servers": servers}
             writer.write(packed(hello))
-            while line := await reader.readline():
-                try:
-                    await self._answer(unpacked(line), writer)
-                except LoadError as error:
-                    print(f"sonicpy load: {error}", file=sys.stderr)  # noqa: T201
-                    return
+            while message := await received(reader):
+                await self._answer(message, writer)
+        except LoadError as error:
+            print(f"sonicpy load: {error}", file=sys.stderr)  # noqa: T201
         finally:
             writer.close()
 
     async def _answer(self, message: Message, writer: asyncio.StreamWriter) -> None:
         if message["type"] == "ping":
             writer.write(packed({"type": "pong"}))
-        elif message["type"] == "request" and self.id in message.get("filter", ()):
-            asked = TestSet.model_validate(message["set"])
-            seed = int(message["seed"]) ^ message["filter"].index(self.id)
-            results = await self._measured(asked, seed)
-            for start in range(0, max(1, len(results)), RESULTS_IN_MESSAGE):
-                some = results[start : start + RESULTS_IN_MESSAGE]
-                is_last = start + RESULTS_IN_MESSAGE >= len(results)
-                about = {"type": "response", "run": message["run"], "id": self.id}
-                writer.write(packed({**about, "results": some, "last": is_last}))
+        elif message["type"] == "request" and (request := self._request(message)) is not None:
+            run, asked, seed = request
+            for line in responses(run, self.id, await self._measured(asked, seed)):
+                writer.write(line)
                 await writer.drain()
+
+    def _request(self, message: Message) -> tuple[str, TestSet, int] | None:
+        """Return the run, the test set and the seed for this agent; None: the request is for other agents. Raises
+        LoadError.
+        """
+        try:
+            agents = list(message["filter"])
+            if self.id not in agents:
+                return None
+            seed = int(message["seed"]) ^ agents.index(self.id)
+            return str(message["run"]), TestSet.model_validate(message["set"]), seed
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise LoadError(
+                "the other side sent a request that this version cannot read: run the same version on both sides"
+            ) from error
 
     async def _measured(self, asked: TestSet, seed: int) -> list[Result]:
         """Send queries, chosen by `seed`, over all connections, with a thread for each; return their results. A

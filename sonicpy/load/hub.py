@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from sonicpy.errors import LoadError
-from sonicpy.load.messages import LINE_BYTES_MAX, Result, packed, unpacked
+from sonicpy.load.messages import LINE_BYTES_MAX, Result, packed, received
 from sonicpy.load.test_set import TestSet
 
 HELLO_S = 2.0
@@ -52,8 +52,8 @@ class Hub:
     async def welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Accept an agent that introduces itself; close every other connection."""
         try:
-            hello = unpacked(await reader.readline())
-            if hello["type"] != "hello":
+            hello = await received(reader)
+            if hello is None or hello["type"] != "hello":
                 raise LoadError("the other side is no agent")
             guest = Guest(str(hello["id"]), str(hello.get("name", "")), list(hello.get("servers", [])), writer, reader)
         except (LoadError, KeyError, TypeError, ValueError, OSError):
@@ -77,6 +77,9 @@ class Hub:
         Args:
             seed: decides which queries the agents choose.
             deadline_s: the longest wait for all answers in seconds.
+
+        Raises:
+            LoadError: the test set and the ids of the agents do not fit into one message.
         """
         run_id = secrets.token_hex(8)
         request = {
@@ -86,9 +89,14 @@ class Hub:
             "filter": [agent.id for agent in agents],
             "seed": seed,
         }
+        line = packed(request)
+        if len(line) > LINE_BYTES_MAX:
+            raise LoadError(
+                f"the test set and the ids of {len(agents)} agents take {len(line)} bytes; allowed are {LINE_BYTES_MAX}"
+            )
         began = time.perf_counter()
         for agent in agents:
-            agent.writer.write(packed(request))
+            agent.writer.write(line)
         outcome = LoadOutcome(len(agents), 0.0)
         collecting = {agent.id: asyncio.create_task(self._collect(agent, run_id, outcome)) for agent in agents}
         await asyncio.wait(collecting.values(), timeout=deadline_s)
@@ -104,10 +112,9 @@ class Hub:
         """Add an agent's results of the run `run_id` to `outcome`. Raises LoadError or OSError if it left before the
         last one."""
         while True:
-            line = await agent.reader.readline()
-            if not line:
+            message = await received(agent.reader)
+            if message is None:
                 raise ConnectionError("the agent left")
-            message = unpacked(line)
             if message["type"] != "response" or message.get("run") != run_id:
                 continue
             outcome.results += [(agent.id, Result(*row)) for row in message["results"]]

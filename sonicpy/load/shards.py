@@ -18,6 +18,10 @@ ANSWERS = {"ping": b"PONG", "count": b"RESULT "}
 """Command without EVENT -> the beginning of its answer."""
 
 
+ERROR_CHARACTERS_MAX = 1000
+"""The most characters of an error that a result keeps."""
+
+
 class ShardRefused(Exception):
     """The server answered ERR, or refused the session."""
 
@@ -112,7 +116,7 @@ class Shards:
             )
         ended = time.perf_counter()
         self.close()  # answers may be on their way that belong to no query any more
-        return Result(begun, ended, -1.0, failure[0], 0, failure[1], query)
+        return Result(begun, ended, -1.0, failure[0], 0, failure[1][:ERROR_CHARACTERS_MAX], query)
 
     def _exchange(self, lines: list[bytes]) -> tuple[float, list[list[bytes]]]:
         """Return the processing time of the slowest answer, and the items of all answers."""

@@ -1,6 +1,7 @@
 """A test set: the queries from which agents choose, and the number of queries that each agent sends."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -8,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from sonicpy.errors import CommandError, LoadError
 from sonicpy.ids import check_bucket, check_collection
+from sonicpy.load.messages import SET_BYTES_MAX, packed
 
 ITERATIONS_MAX = 10_000_000
 SYNTAX = ('"', "*")
@@ -44,6 +46,8 @@ class TestSet(BaseModel):
     def _check(self) -> Self:
         if self.Weights is not None and (len(self.Weights) != len(self.Queries) or min(self.Weights) < 0):
             raise ValueError("Weights needs one number from 0 on for each of Queries")
+        if self.Weights is not None and not math.isfinite(sum(self.Weights)):
+            raise ValueError("Weights and their sum must be finite")
         if self.Weights is not None and not sum(self.Weights):
             raise ValueError("one of Weights must be above 0")
         for space in self.scopes:
@@ -76,7 +80,8 @@ def read_test_set(path: Path) -> tuple[TestSet, list[str]]:
     """Return the test set in a file, and the keys in it that have no meaning.
 
     Raises:
-        LoadError: the file cannot be read as a test set; the message names the file and the key.
+        LoadError: the file cannot be read as a test set, or holds one that is too large for a message to agents; the
+            error names the file and the key.
     """
     try:
         held = json.loads(path.read_text(encoding="utf-8"))
@@ -88,11 +93,15 @@ def read_test_set(path: Path) -> tuple[TestSet, list[str]]:
         raise LoadError(f"{path} holds no test set: allowed is one JSON object with Iterations and Queries")
     known, unknown = _split(held)
     try:
-        return TestSet.model_validate(known), unknown
+        asked = TestSet.model_validate(known)
     except ValidationError as error:
         found = error.errors()[0]
         where = ".".join(map(str, found["loc"])) or "the set"
         raise LoadError(f"{path}: {where}: {found['msg']}") from error
+    size_bytes = len(packed(asked.model_dump()))
+    if size_bytes > SET_BYTES_MAX:
+        raise LoadError(f"{path}: the set takes {size_bytes} bytes in a message to agents; allowed are {SET_BYTES_MAX}")
+    return asked, unknown
 
 
 def _split(held: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:

@@ -52,7 +52,47 @@ def test_another_object_waits(asked: Asked) -> None:
         refused = "ERR policy_reject(pieces of the text of o wait for the last one, before p)"
         assert asked.ask(f"UPSERT c b p {rest}") == refused
     assert asked.ask('UPSERT c b o "two"') == Upsert("c", "b", "o", "one two", None, 0)
-    assert asked.ask('UPSERT c b p "x"') == Upsert("c", "b", "p", "x", None, 0)
+    assert asked.ask('UPSERT c b q "x"') == Upsert("c", "b", "q", "x", None, 0)
+
+
+@pytest.mark.parametrize("ended_first", ["the text that waits", "the text that is refused"])
+def test_a_text_refused_behind_another_one_is_refused_to_its_end(asked: Asked, ended_first: str) -> None:
+    asked.ask('UPSERT c b o "one" MORE(1)')
+    assert str(asked.ask('UPSERT c b p "first" MORE(1)')).startswith("ERR policy_reject(pieces of the text of o wait")
+    refused = "ERR policy_reject(a piece of the text of p was refused: send all of it again)"
+    assert asked.ask('UPSERT c b p "second" MORE(1)') == refused
+    if ended_first == "the text that waits":
+        assert asked.ask('UPSERT c b o "two"') == Upsert("c", "b", "o", "one two", None, 0)
+    for rest in ('"third" MORE(1)', '"fourth"'):
+        assert asked.ask(f"UPSERT c b p {rest}") == refused
+    if ended_first == "the text that is refused":
+        assert asked.ask('UPSERT c b o "two"') == Upsert("c", "b", "o", "one two", None, 0)
+    assert asked.ask('UPSERT c b p "again" MORE(1)') == "OK"
+    assert asked.ask('UPSERT c b p "all"') == Upsert("c", "b", "p", "again all", None, 0)
+
+
+def test_another_text_in_between_does_not_end_a_refusal(asked: Asked) -> None:
+    asked.ask('UPSERT c b o "one" MORE(1)')
+    asked.ask('UPSERT c b o "x" MORE(9)')
+    assert asked.ask('UPSERT c b p "x" MORE(1)') == "OK"
+    assert asked.ask('UPSERT c b p "y"') == Upsert("c", "b", "p", "x y", None, 0)
+    refused = "ERR policy_reject(a piece of the text of o was refused: send all of it again)"
+    assert [asked.ask(f"UPSERT c b o {rest}") for rest in ('"two" MORE(1)', '"three"')] == [refused, refused]
+    assert asked.ask('UPSERT c b o "again"') == Upsert("c", "b", "o", "again", None, 0)
+
+
+def test_refused_texts_take_little_memory(asked: Asked) -> None:
+    asked.ask('UPSERT c b o "one" MORE(1)')
+    asked.ask('UPSERT c b warm "x" MORE(1)')
+    tracemalloc.start()
+    try:
+        for number in range(5_000):
+            asked.ask(f'UPSERT c b o:{number} "x" MORE(1)')
+        assert tracemalloc.get_traced_memory()[0] < 300_000
+    finally:
+        tracemalloc.stop()
+    assert str(asked.ask('UPSERT c b o:4999 "x"')).startswith("ERR policy_reject(a piece")
+    assert asked.ask('UPSERT c b o "two"') == Upsert("c", "b", "o", "one two", None, 0)
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,16 @@ def test_hits_are_shown_with_texts(index: sonicpy.Index) -> None:
     assert "link" not in hit
 
 
+@pytest.mark.parametrize("tool", ["search", "similar"])
+def test_a_failing_function_of_show_is_a_sentence(index: sonicpy.Index, tool: str) -> None:
+    def show(collection: str, bucket: str, objects: Any) -> list[Shown]:
+        raise KeyError("title")
+
+    given = {"search": {"text": "river"}, "similar": {"object": "one"}}[tool]
+    with pytest.raises(ToolRefused, match=f"{tool} failed: --show, .* has failed: KeyError: 'title'"):
+        ToolBox(index, show=show).call(tool, {**IN, **given})
+
+
 def test_several_buckets_are_searched_as_one() -> None:
     def show(collection: str, bucket: str, objects: Any) -> list[Shown]:
         return [Shown(text=f"{name} of {bucket}") for name in objects]

@@ -177,6 +177,30 @@ def test_cancelled_batches_forget_nothing(run: Callable[[Any], Any], shared_serv
     assert run(cancel_batches(url_of(shared_server))) > 2
 
 
+async def cancel_long_texts(url: str) -> int:
+    """Cancel UPSERTs of texts that are sent in several groups of lines; the next ones over the connection are made."""
+    count = 0
+    async with sonicpy.connect_async(url, pool_size=1, timeout_s=PATIENCE_S, retry_s=0) as client:
+
+        async def check(place: int) -> None:
+            for text in (f"next{place}", f"last{place}"):
+                await client.upsert("long", BUCKET, "o:next", text, lang="none")
+            assert await client.query("long", BUCKET, f"last{place}", lang="none") == ["o:next"]
+
+        text = "some text " * 150_000
+        rows = [(f"o:{number}", text[:500_000]) for number in range(3)]
+        for work in (
+            lambda: client.upsert("long", BUCKET, "o", text, lang="none"),
+            lambda: client.push_many(rows, collection="long", bucket=BUCKET, lang="none", upsert=True),
+        ):
+            count += await cancel_everywhere(work, check)
+    return count
+
+
+def test_cancelled_long_texts_are_in_nobodys_way(run: Callable[[Any], Any], shared_server: Server) -> None:
+    assert run(cancel_long_texts(url_of(shared_server))) > 5
+
+
 @pytest.mark.full
 def test_cancellations_twice(run: Callable[[Any], Any], shared_server: Server, folder: Path) -> None:
     for again in range(4):

@@ -228,6 +228,39 @@ def test_a_full_server_is_tried_again(connect: Connect) -> None:
         assert fake.connections == 4
 
 
+@pytest.mark.parametrize(("retry_s", "delay_s"), [(0, 0), (0.05, 0.2)])
+def test_one_retry_is_always_made(connect: Connect, retry_s: float, delay_s: float) -> None:
+    """The answer of the first attempt breaks off later than retry_s."""
+
+    def script(caller: Caller) -> None:
+        caller.greet()
+        line = caller.line()
+        if line and not fake.lines:
+            fake.lines.append(line)
+            time.sleep(delay_s)
+            return
+        while line:
+            fake.lines.append(line)
+            caller.say("PONG")
+            line = caller.line()
+
+    with Fake(script) as fake, connect(fake.url, retry_s=retry_s) as client:
+        client.ping()
+        assert fake.lines == ["PING", "PING"]
+
+
+def test_without_patience_a_second_failure_is_the_end(connect: Connect) -> None:
+    def script(caller: Caller) -> None:
+        caller.greet()
+        if line := caller.line():
+            fake.lines.append(line)
+
+    with Fake(script) as fake, connect(fake.url, retry_s=0) as client:
+        with pytest.raises(ConnectionLost):
+            client.ping()
+        assert fake.lines == ["PING", "PING"]
+
+
 def test_trying_again_ends(connect: Connect) -> None:
     def script(caller: Caller) -> None:
         caller.greet()

@@ -1,6 +1,7 @@
 """Several servers: the nearest one is used, and another one when it is lost."""
 
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -117,6 +118,30 @@ def test_the_error_of_all() -> None:
     assert (str(lost), lost.was_sent) == ("no server answers: one; two", False)
     wrong = WrongPassword("x")
     assert none_answers([ConnectionLost("one"), wrong]) is wrong
+
+
+def test_threads_that_lose_and_find_a_server_leave_no_gap() -> None:
+    servers = Servers([A, B])
+    servers.note_open(A, [])
+    is_done = threading.Event()
+
+    def lose_and_find() -> None:
+        while not is_done.is_set():
+            servers.note_lost(A)
+            servers.note_open(A, [])
+
+    usual_s = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    losing = threading.Thread(target=lose_and_find)
+    losing.start()
+    try:
+        for _ in range(20_000):
+            assert {address for group in servers.groups() for address in group} == {A, B}
+            servers.is_time_to_look()
+    finally:
+        is_done.set()
+        losing.join()
+        sys.setswitchinterval(usual_s)
 
 
 def test_silence_is_tried_once_elsewhere() -> None:

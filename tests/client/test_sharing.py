@@ -8,6 +8,7 @@ import random
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -71,6 +72,61 @@ def test_tasks_share_a_client_and_may_be_cancelled(shared_server: Server) -> Non
             assert (await client.info())["clients_connected"] <= 2 * 2 + 1  # none was dropped for being cancelled
 
     asyncio.run(work(), debug=True)
+
+
+def long_text(name: str, words: int = 200_000) -> str:
+    """Return a text that needs more lines than are in flight at a time, with a word of its own at both ends."""
+    return f"first{name} {'between ' * words}last{name}"
+
+
+def test_tasks_send_long_texts_over_one_connection(shared_server: Server) -> None:
+    """Each text replaces its object as a whole, whatever other tasks send meanwhile."""
+
+    async def held(client: sonicpy.AsyncClient, name: str) -> list[list[str]]:
+        options: dict[str, Any] = {"lang": "none", "fuzzy": 0, "complete": False}
+        return [[*await client.query("texts", "b", f"{end}{name}", **options)] for end in ("first", "last")]
+
+    async def work() -> None:
+        async with await sonicpy.connect_async(url_of(shared_server), pool_size=1) as client:
+            rows = [(name, long_text(name)[-120_000:]) for name in ("rowa", "rowb", "rowc")]
+            report, *_ = await asyncio.gather(
+                client.push_many(rows, collection="texts", bucket="b", lang="none", upsert=True),
+                *(client.upsert("texts", "b", name, long_text(name), lang="none") for name in ("a", "b")),
+                *(client.upsert("texts", "b", "same", long_text(name), lang="none") for name in ("c", "d")),
+                *(client.upsert("texts", "b", f"short{n}", f"word{n}", lang="none") for n in range(20)),
+            )
+            assert report.indexed == len(rows)
+            assert [await held(client, name) for name in ("a", "b")] == [[["a"], ["a"]], [["b"], ["b"]]]
+            assert [await held(client, name) for name in ("c", "d")] == [[[], []], [["same"], ["same"]]]
+            assert [(await held(client, name))[1] for name, _ in rows] == [[name] for name, _ in rows]
+            assert await client.count_objects("texts", "b") == 26
+
+    asyncio.run(work())
+
+
+def test_a_cancelled_long_text_is_no_loss_for_other_tasks(shared_server: Server) -> None:
+    async def work() -> None:
+        async with await sonicpy.connect_async(url_of(shared_server), pool_size=1, retry_s=0) as client:
+            await client.push("cancelled", "b", "o", "one two three", lang="none")
+            long = asyncio.create_task(client.upsert("cancelled", "b", "long", long_text("x", 1_000_000)))
+            await asyncio.sleep(0)
+            others = [
+                asyncio.create_task(client.upsert("cancelled", "b", f"short{n}", f"word{n}", lang="none"))
+                for n in range(5)
+            ]
+            popped = asyncio.create_task(client.pop("cancelled", "b", "o", "two"))
+            while not popped.done():
+                await asyncio.sleep(0)
+            assert not any(task.done() for task in (long, *others))
+            last = asyncio.create_task(client.pop("cancelled", "b", "o", "three"))
+            for _ in range(3):  # it is sent now
+                await asyncio.sleep(0)
+            long.cancel()
+            assert await asyncio.gather(popped, last, *others) == [1, 1, *(None for _ in others)]
+            assert not await client.exists("cancelled", "b", "long")
+            assert await client.count_objects("cancelled", "b") == 6
+
+    asyncio.run(work())
 
 
 def test_a_connection_that_is_being_opened_survives_who_asked_for_it_first() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import sonicpy
+from sonicpy.client.pushes import BATCH_ROWS
 from sonicpy.errors import InvalidArgument, NotOffered, SonicError, TooLong
 from sonicpy.index.text_digests import text_digest
 from tests.client.ways import ALL_WAYS, EVERY_WAY, ONE_WAY, Connect
@@ -62,6 +63,20 @@ def test_a_text_replaces(connect: Connect, server: Server) -> None:
         with pytest.raises(TooLong):
             client.upsert("c", "b", "o", "x " * (9 << 20))
         client.flush("c")
+
+
+def test_an_error_of_progress_within_a_text_leaves_the_client_usable(connect: Connect, server: Server) -> None:
+    def progress(done: int) -> None:
+        raise ZeroDivisionError
+
+    rows = [*((f"o:{number}", "short") for number in range(BATCH_ROWS)), ("long", "one " * (512 << 10))]
+    with connect(url_of(server), pool_size=1, retry_s=0) as client:
+        with pytest.raises(ZeroDivisionError):
+            client.push_many(rows, collection="stopped", bucket="b", upsert=True, progress=progress)
+        for text in ("after", "later"):
+            client.upsert("stopped", "b", "next", text)
+        assert client.query("stopped", "b", "later") == ["next"]
+        assert not client.exists("stopped", "b", "long")
 
 
 def test_a_vector_of_another_width_is_refused(connect: Connect, server: Server) -> None:

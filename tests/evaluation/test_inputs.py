@@ -44,6 +44,8 @@ def test_words_with_and_without_counts(tmp_path: Path) -> None:
     [
         ("docs.jsonl", "nonsense", r"docs.jsonl, line 1: this is no"),
         ("docs.jsonl", '{"text": "x"}', r"docs.jsonl, line 1: this is no"),
+        ("docs.jsonl", '{"id": "d", "text": 5}', r"docs.jsonl, line 1: this is no"),
+        ("docs.jsonl", "\n", r"docs.jsonl holds no document"),
         ("queries.jsonl", "[]", r"queries.jsonl, line 1: this is no"),
         ("queries.jsonl", '{"id": "other", "text": "x"}', "has no judged query"),
         ("qrels.tsv", "q1\td2\t1\nq1 d2 1", r"qrels.tsv, line 2: allowed is"),

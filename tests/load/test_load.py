@@ -1,5 +1,6 @@
 """Tests of `sonicpy load` with real servers and agents as processes, and with servers that fail."""
 
+import asyncio
 import contextlib
 import csv
 import json
@@ -9,8 +10,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ import pytest
 import sonicpy
 from sonicpy.client.address import Address
 from sonicpy.errors import LoadError
-from sonicpy.load.hub import LoadOutcome
+from sonicpy.load.agent import Agent
+from sonicpy.load.hub import LoadOutcome, open_hub
 from sonicpy.load.messages import LINE_BYTES_MAX, QueryStatus, Result
 from sonicpy.load.report import as_text, processing_times, timings
 from sonicpy.load.shards import Shards
@@ -226,6 +228,73 @@ def test_every_end_of_a_query_has_a_status(replies: list[bytes], status: int, hi
     assert (result.status, result.hits, bool(result.error)) == (status, hits, status not in (42, 44))
 
 
+@asynccontextmanager
+async def running(agent: Agent) -> AsyncIterator["asyncio.Task[None]"]:
+    """Run an agent for the length of a block; after it no socket is open."""
+    task = asyncio.create_task(agent.run())
+    try:
+        yield task
+    finally:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for other in others:
+            other.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.sleep(0.01)  # transports close in the iteration after that of `close`
+
+
+async def outcome_of(asked: TestSet) -> LoadOutcome:
+    """Return the outcome of a run with one agent whose server is not there."""
+    hub_at = (HOST, free_port())
+    async with running(Agent(hub_at, [Address(HOST, free_port())], 1, 1.0)), open_hub(hub_at) as hub:
+        return await hub.run(asked, await hub.gather(WAIT_S, 1), 1, WAIT_S)
+
+
+def test_results_of_long_queries_take_several_lines() -> None:
+    for query, count in (("w" * 1200, 1500), ("\u00e9" * 100_000, 3)):
+        outcome = asyncio.run(outcome_of(TestSet(Iterations=count, Queries=[query])))
+        assert outcome.missing == []
+        assert [result.query == query for _, result in outcome.results] == [True] * count
+
+
+def test_a_set_that_fits_no_message_is_not_sent() -> None:
+    with pytest.raises(LoadError, match="the ids of 1 agents take .* allowed are 1048576"):
+        asyncio.run(outcome_of(TestSet(Iterations=1, Queries=["w" * LINE_BYTES_MAX])))
+
+
+BAD_LINES = [
+    b"x" * (LINE_BYTES_MAX + 9) + b"\n",
+    b"[" * 100_000 + b"\n",
+    b'{"type": "request", "filter": 5}\n',
+    b'{"type": "request", "filter": ["me"], "run": "1", "seed": Infinity, "set": {}}\n',
+    b'{"type": "request", "filter": ["me"], "run": "1", "seed": 1, "set": {"Iterations": 0}}\n',
+]
+
+
+@pytest.mark.parametrize("line", BAD_LINES, ids=range(len(BAD_LINES)))
+def test_an_agent_comes_again_after_a_line_that_it_cannot_read(line: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    async def serve() -> None:
+        hellos: asyncio.Queue[bytes] = asyncio.Queue()
+
+        async def welcome(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            with contextlib.closing(writer), contextlib.suppress(OSError):
+                hellos.put_nowait(await reader.readline())
+                writer.write(line)
+                await reader.read()
+
+        async with await asyncio.start_server(welcome, HOST, 0) as server:
+            agent = Agent(server.sockets[0].getsockname()[:2], [Address(HOST, 1)], id="me")
+            async with running(agent) as task:
+                for _ in range(2):
+                    hello = asyncio.create_task(hellos.get())
+                    await asyncio.wait([hello, task], return_when=asyncio.FIRST_COMPLETED, timeout=WAIT_S)
+                    assert not task.done()
+                    assert b"hello" in hello.result()
+
+    asyncio.run(serve())
+    said = capsys.readouterr().err.splitlines()
+    assert said and all(each.startswith("sonicpy load: the other side sent a") for each in said)
+
+
 def test_a_late_answer_is_a_timeout_and_nobody_there_is_an_error() -> None:
     asked = TestSet(Iterations=1, Queries=["q"])
     with socket.create_server((HOST, 0)) as mute:
@@ -255,6 +324,10 @@ def test_shards_are_merged_in_turn_and_the_slowest_counts() -> None:
         ('{"Iterations": 1, "Queries": ["a"], "Spaces": ["a b"]}', "is no collection/bucket"),
         ('{"Iterations": 1, "Queries": ["a"], "Weights": [1, 2]}', "Weights needs one number"),
         ('{"Iterations": 1, "Queries": ["a"], "Weights": [0]}', "above 0"),
+        ('{"Iterations": 1, "Queries": ["a"], "Weights": [1e400]}', "must be finite"),
+        ('{"Iterations": 1, "Queries": ["a"], "Weights": [NaN]}', "must be finite"),
+        ('{"Iterations": 1, "Queries": ["a", "b"], "Weights": [1e308, 1e308]}', "must be finite"),
+        ('{"Iterations": 1, "Queries": ["' + 170_000 * "\u00e9" + '"]}', "allowed are 983040"),
         ('{"Iterations": 1, "Queries": ["a"], "Op": "push"}', "Op: Input should be 'query'"),
     ],
 )

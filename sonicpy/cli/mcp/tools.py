@@ -218,7 +218,11 @@ class ToolBox:
         for hit in hits:
             by_bucket.setdefault(hit.get("bucket", named["bucket"]), []).append(hit)
         for bucket, found in by_bucket.items():
-            shown_hits = show(named["collection"], bucket, [hit["object"] for hit in found])
+            try:
+                shown_hits = show(named["collection"], bucket, [hit["object"] for hit in found])
+            except Exception as error:
+                reason = f"{type(error).__name__}: {error}"
+                raise ToolRefused(f"--show, which shows objects, has failed: {reason}") from error
             for hit, made in zip(found, shown_hits, strict=True):
                 hit.update({key: each for key, each in made._asdict().items() if each is not None})
 

@@ -1,13 +1,15 @@
 """AsyncConnection: one conversation as an asyncio protocol, shared by any number of tasks.
 
 A task sends its lines at once and waits for its own answers, which come in the order of the lines. When a task is
-cancelled, its place in that order stays: its answers are dropped when they come, and other tasks still get theirs.
+cancelled, its place in that order stays: its answers are dropped when they come, and other tasks still get theirs. The
+lines of one UPSERT are an exception to the sharing; see `UpsertTurn`.
 """
 
 import asyncio
 import copy
 import ssl
 from collections.abc import Sequence
+from types import TracebackType
 from typing import Any, Self, cast
 
 from sonicpy.channel.commands import Mode
@@ -21,7 +23,12 @@ PendingAnswers = asyncio.Future[list[Answer]]
 
 
 class AsyncConnection(asyncio.Protocol):
-    """A session in one mode; made by `open`."""
+    """A session in one mode; made by `open`.
+
+    Attributes:
+        is_retired: whether the client gave up the connection, which says nothing about the server.
+        upserts: held by the task that sends an UPSERT.
+    """
 
     def __init__(self, address: Address, mode: Mode, timeout_s: float) -> None:
         self.address = address
@@ -36,6 +43,8 @@ class AsyncConnection(asyncio.Protocol):
         self._waiting: dict[InFlight, PendingAnswers] = {}
         self._writable = asyncio.Event()
         self._writable.set()
+        self.is_retired = False
+        self.upserts = asyncio.Lock()
 
     @classmethod
     async def open(cls, address: Address, mode: Mode, timeout_s: float) -> Self:
@@ -93,9 +102,11 @@ class AsyncConnection(asyncio.Protocol):
 
     @property
     def is_usable(self) -> bool:
-        """Whether the connection is open and no error has occurred."""
+        """Whether the connection is open, no error has occurred, and neither side has given it up."""
         conversation = self._conversation
-        return conversation.is_open and conversation.end is None and not conversation.is_stopping
+        return (
+            conversation.is_open and conversation.end is None and not conversation.is_stopping and not self.is_retired
+        )
 
     @property
     def is_closed(self) -> bool:
@@ -110,23 +121,25 @@ class AsyncConnection(asyncio.Protocol):
         """
         lines = exchange.lines(self.server)
         answers: list[Answer] = []
-        for start in range(0, len(lines), LINES_IN_FLIGHT_MAX):
-            try:
-                some = await self.submit(lines[start : start + LINES_IN_FLIGHT_MAX], exchange.kind, exchange.command)
-            except ConnectionLost as error:
-                error.was_sent |= start > 0
-                raise
-            try:
-                answers += await self.answered(some, exchange.timeout_s)
-            except asyncio.CancelledError:
-                if exchange.timeout_s is not None:  # it may take an hour: no other command should wait behind it
-                    self.abort()
-                raise
+        with UpsertTurn(self, exchange.command) as turn:
+            for start in range(0, len(lines), LINES_IN_FLIGHT_MAX):
+                end = start + LINES_IN_FLIGHT_MAX
+                try:
+                    some = await turn.submit(lines[start:end], exchange.kind, goes_on=end < len(lines))
+                except ConnectionLost as error:
+                    error.was_sent |= start > 0
+                    raise
+                try:
+                    answers += await self.answered(some, exchange.timeout_s)
+                except asyncio.CancelledError:
+                    if exchange.timeout_s is not None:  # it may take an hour: no other command should wait behind it
+                        self.abort()
+                    raise
         return Reply(accepted(answers), self.server)
 
     async def submit(self, lines: Sequence[str], kind: AnswerKind, command: str) -> PendingAnswers:
         """Send lines, once there is room in the write buffer, and return their pending answers, for which `answered`
-        waits.
+        waits. Lines of UPSERT are sent by `UpsertTurn.submit`.
 
         Raises:
             ConnectionLost, TimedOut: the lines could not be sent.
@@ -161,8 +174,15 @@ class AsyncConnection(asyncio.Protocol):
         except TimeoutError as late:
             raise self._give_up(f"did not answer within {timeout_s:g} s") from late
 
+    def retire(self) -> None:
+        """Take no further command of new users, and no UPSERT at all; close when every command is answered."""
+        self.is_retired = True
+        if self._conversation.is_idle:
+            self.abort()
+
     def abort(self) -> None:
         """Close at once."""
+        self.is_retired = True
         self._end(ConnectionLost(f"the connection to {self._peer} was closed"))
 
     async def close(self) -> None:
@@ -193,6 +213,8 @@ class AsyncConnection(asyncio.Protocol):
             self._end(conversation.end)
         elif conversation.is_stopping and conversation.is_idle:
             self._end(ConnectionLost(f"{self._peer} is shutting down", was_sent=False))
+        elif self.is_retired and conversation.is_idle:
+            self.abort()
         elif conversation.is_open and not self._opened.done():
             self._opened.set_result(None)
 
@@ -232,3 +254,56 @@ class AsyncConnection(asyncio.Protocol):
         self._writable.set()
         if self._transport is not None:
             self._transport.abort()
+
+
+class UpsertTurn:
+    """The turn of a task to send commands over a connection: of UPSERT one task at a time, of all others at once.
+
+    UPSERT alone needs turns, because a text of several lines is a state of the connection: the server refuses every
+    other UPSERT before the last line, or takes it for a part of the text. If the `with` block ends within a text, by an
+    error or a cancellation, the connection is retired.
+    """
+
+    def __init__(self, connection: AsyncConnection, command: str) -> None:
+        self._connection = connection
+        self._command = command
+        self._lock = connection.upserts if command == "UPSERT" else None
+        self._holds_lock = False
+        self._is_within_text = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._is_within_text:
+            self._connection.retire()  # first, so that the next task in the queue sends nothing over it
+        self._release()
+
+    async def submit(self, lines: Sequence[str], kind: AnswerKind, *, goes_on: bool) -> PendingAnswers:
+        """Send lines when it is the turn of this task, as `AsyncConnection.submit` does.
+
+        Args:
+            goes_on: whether the text of the last line goes on in the next call, so that other tasks have to wait.
+
+        Raises:
+            ConnectionLost, TimedOut: the lines could not be sent.
+        """
+        if self._lock is None:
+            return await self._connection.submit(lines, kind, self._command)
+        if not self._holds_lock:
+            await self._lock.acquire()
+            self._holds_lock = True
+            if self._connection.is_retired:
+                raise ConnectionLost(f"the connection to {self._connection.address} is given up", was_sent=False)
+        answers = await self._connection.submit(lines, kind, self._command)
+        self._is_within_text = goes_on
+        if not goes_on:
+            self._release()
+        return answers
+
+    def _release(self) -> None:
+        if self._holds_lock and self._lock is not None:
+            self._holds_lock = False
+            self._lock.release()

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from sonicpy.channel.commands import Mode
-from sonicpy.client.aio.connection import AsyncConnection, PendingAnswers
+from sonicpy.client.aio.connection import AsyncConnection, PendingAnswers, UpsertTurn
 from sonicpy.client.aio.opening import open_nearest
 from sonicpy.client.client_settings import ClientSettings
 from sonicpy.client.conversation import AnswerKind
@@ -125,7 +125,8 @@ class AsyncPool:
         try:
             return await work(connection)
         except (ConnectionLost, TimedOut):
-            self._servers.note_lost(connection.address)
+            if not connection.is_retired:
+                self._servers.note_lost(connection.address)
             raise
 
     def _closed(self) -> ClientError:
@@ -198,10 +199,11 @@ async def push_over(connection: AsyncConnection, pushes: Pushes, policy: RetryPo
     """Send the rows that are not done over one connection, several groups in flight. Raises ClientError."""
     pushes.start_over()
     groups: deque[PendingAnswers] = deque()
-    while True:
-        while len(groups) < GROUPS_IN_FLIGHT_MAX and (lines := pushes.take(connection.server)):
-            groups.append(await connection.submit(lines, AnswerKind.OK, pushes.command))
-        if not groups:
-            return
-        pushes.take_answers(await connection.answered(groups.popleft()))
-        policy.restart()
+    with UpsertTurn(connection, pushes.command) as turn:
+        while True:
+            while len(groups) < GROUPS_IN_FLIGHT_MAX and (lines := pushes.take(connection.server)):
+                groups.append(await turn.submit(lines, AnswerKind.OK, goes_on=pushes.is_within_row))
+            if not groups:
+                return
+            pushes.take_answers(await connection.answered(groups.popleft()))
+            policy.restart()

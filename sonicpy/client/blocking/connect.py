@@ -30,8 +30,8 @@ def connect(
             Several servers: `sonic://:password@host1:1491,host2:1491`, or several URLs, in a list or with commas.
         password: replaces those in the URLs.
         timeout_s: the longest time in seconds for connecting, and for each answer.
-        retry_s: the time in seconds for which reads and PUSH are retried when the connection breaks; 0: one retry, at
-            once.
+        retry_s: the time in seconds for which reads and PUSH are retried, from the moment when the connection breaks;
+            0: one retry, at once.
         retry_changes: retry POP, FLUSH and restore too; the number returned may then be too low.
         pool_size: the most connections in each of the modes search, ingest and control.
         tls: the TLS context for a `sonics` server, instead of the one by the URL.
