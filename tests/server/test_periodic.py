@@ -1,11 +1,13 @@
-"""Long periodic work does not delay short periodic work: the disk is synced and readers are watched meanwhile."""
+"""Long work delays nothing that is urgent: meanwhile the disk is synced and readers are watched, and a stop leaves it
+out.
+"""
 
 import asyncio
 from pathlib import Path
 
 import pytest
 
-from sonicpy.server.jobs import tasks
+from sonicpy.server.jobs import maintenance, tasks
 from sonicpy.server.jobs.tasks import ServiceTasks
 from tests.in_loop import serving_with
 from tests.support.patience import until_in_loop
@@ -53,4 +55,20 @@ def test_the_disk_holds_changes_that_come_during_long_work(
             assert periodic.cancelled()
 
     monkeypatch.setattr(tasks, "TICK_S", 0.02)
+    asyncio.run(work())
+
+
+def test_a_stop_leaves_out_the_graph_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        async with serving_with(tmp_path, {}) as (service, _):
+            index = service.index
+            for bucket, words in (("large", 400), ("small", 40)):
+                index.push("c", bucket, "o", " ".join(f"w{number}" for number in range(words)), lang="none")
+            index.engine.commit()
+            service.maintenance.consolidate_within(10.0)
+            due = [index.maintainer.scope(bucket) for bucket in index.maintainer.due_buckets()]
+            assert due == [("c", "large")]
+            assert index.query("c", "large", "w399") == ["o"]
+
+    monkeypatch.setattr(maintenance, "WORDS_A_SECOND", 20)
     asyncio.run(work())
