@@ -145,8 +145,20 @@ class Gate:
         assert asked is not None
         scope[GRANTED] = asked
         lean = self._lean.get(asked)
-        if lean is None or not await lean(scope, headers, answer.send):
+        if lean is None or not await self._serve_lean(lean, scope, headers, receive, answer):
             await self._serve(scope, asked, receive, answer)
+
+    async def _serve_lean(
+        self, lean: LeanRoute, scope: Scope, headers: Mapping[bytes, bytes], receive: Receive, answer: "AnswerWriter"
+    ) -> bool:
+        """Return whether the lean route has answered, or took too long."""
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                return await lean(scope, headers, answer.send)
+        except TimeoutError:
+            if not answer.has_begun:
+                await self._refuse(too_slow(), scope, receive, answer)
+            return True
 
     async def _serve(self, scope: Scope, asked: Endpoint, receive: Receive, answer: "AnswerWriter") -> None:
         body = Body(receive, self._load, is_stream=asked == BULK)
@@ -157,9 +169,8 @@ class Gate:
         except (HTTPException, TimeoutError) as error:
             if answer.has_begun:  # it cannot be mended; the server closes the connection
                 return
-            if not isinstance(error, HTTPException):
-                error = HTTPException(504, f"the answer took more than {ANSWER_S:.0f} seconds", CLOSE)
-            await self._refuse(error, scope, receive, answer, has_rest=not body.has_ended)
+            refused = error if isinstance(error, HTTPException) else too_slow()
+            await self._refuse(refused, scope, receive, answer, has_rest=not body.has_ended)
         finally:
             body.release()
 
@@ -250,6 +261,11 @@ class Gate:
         if origin is None or "*" in self._rules.origins or origin.decode("latin-1") in self._rules.origins:
             return False
         return origin.partition(b"://")[2] != headers.get(b"host")
+
+
+def too_slow() -> HTTPException:
+    """Return the error for an answer that takes longer than ANSWER_S."""
+    return HTTPException(504, f"the answer took more than {ANSWER_S:.0f} seconds", CLOSE)
 
 
 def is_preflight(scope: Scope) -> bool:

@@ -1,6 +1,9 @@
-"""A request of many rows: it counts once for its key, and lets other requests be answered between its lines."""
+"""Long requests: one of many rows counts once for its key, and lets others be answered between its lines; a long text
+keeps its words; only some operations have no time limit.
+"""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +14,8 @@ pytest.importorskip("fastapi", reason="needs the extra [http]")
 from sonicpy.access.admission import Keys  # noqa: E402
 from sonicpy.access.key import Key, hash_of, make_key  # noqa: E402
 from sonicpy.http import app, gate  # noqa: E402
+from tests.http.asking import Asking  # noqa: E402
+from tests.processes import HOST, Server, free_port  # noqa: E402
 
 SECRET = b"k.secret"
 ROW = b'{"collection":"c","bucket":"b","object":"o","text":"w"}\n'
@@ -87,3 +92,26 @@ def test_a_flush_has_no_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate, "ANSWER_S", 0.05)
     answer = asyncio.run(ask())
     assert (answer.status_code, answer.json()) == (200, {"removed": 7})
+
+
+def test_a_plain_query_has_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def ask(**more: str) -> Any:
+        async with client_of(Sink()) as client:
+            return await client.get("/v1/query", params={"collection": "c", "bucket": "b", "text": "w", **more})
+
+    monkeypatch.setattr(gate, "ANSWER_S", 0.05)
+    for answer in (asyncio.run(ask()), asyncio.run(ask(filter="old"))):
+        assert (answer.status_code, answer.headers["content-type"]) == (504, "application/problem+json")
+
+
+def test_a_long_text_without_blanks_keeps_its_words(tmp_path: Path) -> None:
+    text = "abc," * 2_499 + "weather," + "xyz," * 100
+    port = free_port()
+    with Server(tmp_path, {"http.inet": f"{HOST}:{port}"}), Asking(port) as asking:
+        for verb in ("push", "upsert"):
+            assert asking.post(f"/v1/{verb}", collection="c", bucket=verb, object="o", text=text).status == 200
+            for word, found in (("weather", 1), ("ther", 0)):
+                answer = asking.get("/v1/query", collection="c", bucket=verb, text=word, complete="false", limit=1)
+                assert len(answer.body["hits"]) == found, (verb, word)
+        assert asking.post("/v1/pop", collection="c", bucket="push", object="o", text=text).status == 200
+        assert asking.get("/v1/count", collection="c", bucket="push", objects="true").body == {"count": 0}
