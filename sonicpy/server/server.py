@@ -17,7 +17,7 @@ from sonicpy.index.index import Index
 from sonicpy.late import import_now
 from sonicpy.server.connections.connection import Connection
 from sonicpy.server.connections.descriptors import raise_limit
-from sonicpy.server.connections.listeners import Listeners, tls_context
+from sonicpy.server.connections.listeners import Listeners, check_channel, tls_context
 from sonicpy.server.connections.permits import admitting, keys_of
 from sonicpy.server.connections.serving import end_connections, limits_of
 from sonicpy.server.jobs.tasks import ServiceTasks
@@ -99,6 +99,7 @@ def check_settings(config: Config) -> None:
         SonicError: the server would not start.
     """
     tls_context(config.channel)
+    check_channel(config.channel)
     keys_of(config)
     if config.metrics.address is not None:
         load_metrics()
