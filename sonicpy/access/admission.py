@@ -123,11 +123,20 @@ class Permit:
         Raises:
             NotPermitted: the key has expired, was revoked or changed, or asks too often.
         """
+        grant = self.check()
+        if self._is_counted:
+            self._rates.count(grant)
+        return grant
+
+    def check(self) -> Grant:
+        """Return the rights of a request that was counted before.
+
+        Raises:
+            NotPermitted: the key has expired, was revoked or changed.
+        """
         now = time.monotonic()
         if now >= self._fresh_until:
             self._check(now)
-        if self._is_counted:
-            self._rates.count(self.grant)
         return self.grant
 
     def distrust(self) -> None:

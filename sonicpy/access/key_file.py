@@ -6,6 +6,7 @@ verbs = ["query", "suggest"]
 scopes = ["messages/public"]
 """
 
+import logging
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +14,10 @@ from typing import Any
 
 from sonicpy.access.key import Key, unpack_key
 from sonicpy.errors import ConfigError
+
+logger = logging.getLogger(__name__)
+
+Stamp = tuple[int, int, int]
 
 
 class KeyFile:
@@ -27,15 +32,31 @@ class KeyFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._seen: tuple[int, int, int] | None = None
+        self._seen: Stamp | None = None
+        self._unread: Stamp | str | None = None  # the version of the file that could not be read
         self._keys: Mapping[str, Key] = {}
         self._read()
 
     def get(self, name: str) -> Key | None:
-        """Return the key with a name; None: there is none. Raises ConfigError if the file cannot be read any more."""
-        if self._stamp() != self._seen:
-            self._read()
+        """Return the key with a name; None: there is none. While a change of the file cannot be read, the keys from
+        before it hold; the error is logged once for each change.
+        """
+        try:
+            seen = self._stamp()
+            if seen not in (self._seen, self._unread):
+                self._read()
+        except ConfigError as error:
+            self._note_unread(error)
         return self._keys.get(name)
+
+    def _note_unread(self, error: ConfigError) -> None:
+        try:
+            unread: Stamp | str = self._stamp()
+        except ConfigError as gone:
+            unread = str(gone)
+        if unread != self._unread:
+            logger.error("%s The keys read before stay valid.", error)
+        self._unread = unread
 
     def all(self) -> list[Key]:
         """Return all keys."""
@@ -53,9 +74,9 @@ class KeyFile:
             odd = next(name for name in held if name not in tables)
             raise ConfigError(f"{self._path}: {odd} is no section; allowed is a section [NAME] for each key.")
         self._keys = {name: unpack_key(name, value, str(self._path)) for name, value in tables.items()}
-        self._seen = seen
+        self._seen, self._unread = seen, None
 
-    def _stamp(self) -> tuple[int, int, int]:
+    def _stamp(self) -> Stamp:
         try:
             found = self._path.stat()
         except OSError as error:

@@ -50,10 +50,11 @@ class KeyStore:
 
     def put(self, key: Key) -> bool:
         """Add a key, and wait for the disk; return False if there is one with this name already."""
-        environment = self._opened(makes=True).environment
-        with self._explained(), environment.begin(write=True) as transaction:
-            environment.reader_check()
-            added: bool = transaction.put(key.name.encode(), pack_key(key), overwrite=False)
+        with self._explained():
+            environment = self._opened(makes=True).environment
+            with environment.begin(write=True) as transaction:
+                environment.reader_check()
+                added: bool = transaction.put(key.name.encode(), pack_key(key), overwrite=False)
         return added
 
     def remove(self, name: str) -> bool:
@@ -66,8 +67,9 @@ class KeyStore:
 
     @property
     def is_there(self) -> bool:
-        """Whether a key was ever added."""
-        return (self.path / "data.mdb").exists()
+        """Whether a key was ever added. Raises ConfigError if that cannot be seen."""
+        with self._explained():
+            return (self.path / "data.mdb").exists()
 
     def close(self) -> None:
         """Close the folder; the next call opens it again."""

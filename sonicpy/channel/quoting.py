@@ -55,6 +55,16 @@ def pieces_to_join(text: str, room_bytes: int) -> Iterator[tuple[str, bool]]:
         yield quoted(piece), piece.endswith(" ") or text[start : start + 1] == " "
 
 
+def cut(text: str, most: int) -> Iterator[str]:
+    """Yield a text in pieces of at most `most` characters, which end as those of `quoted_pieces`."""
+    start = 0
+    while len(text) - start > most:
+        end = _border(text, start, start + most)
+        yield text[start:end]
+        start = end
+    yield text[start:]
+
+
 def _cut(text: str, inner_bytes: int) -> Iterator[str]:
     """Yield a text in pieces that take at most `inner_bytes` bytes in UTF-8 once escaped."""
     start = 0

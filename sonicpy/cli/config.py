@@ -48,13 +48,23 @@ def run_check(arguments: argparse.Namespace) -> int:
 
     loaded = load(arguments.file or arguments.config, os.environ, {})
     check_settings(loaded.config)
-    notes = list(map(str, loaded.remarks))
+    warnings = [*map(str, loaded.remarks), *_missing_function(loaded.config.server.embed)]
+    notes = list(warnings)
     if loaded.config.server.compat == "sonic" and find_spec("whatlang") is None:
         notes.append(WITHOUT_WHATLANG)
-    result = f"{_checked(loaded)} {'works, with these warnings' if loaded.remarks else 'is fine'}."
+    result = f"{_checked(loaded)} {'works, with these warnings' if warnings else 'is fine'}."
     file = None if loaded.source is None else str(loaded.source)
     show_result(arguments, {"file": file, "warnings": notes}, *notes, result)
     return 0
+
+
+def _missing_function(embed: str | None) -> list[str]:
+    """Return a warning if the file or the module of server.embed is missing: serve starts, but embeds no text."""
+    if embed is None:
+        return []
+    place = embed.rpartition(":")[0]
+    is_there = Path(place).is_file() if place.startswith("/") else find_spec(place.partition(".")[0]) is not None
+    return [] if is_there else [f"server.embed names {place}, which is not there: texts get no vectors."]
 
 
 def run_show(arguments: argparse.Namespace) -> int:

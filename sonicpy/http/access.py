@@ -61,7 +61,7 @@ READS = OPEN | {
 BULK = Endpoint("POST", "/v1/bulk")
 """The operation whose body is a stream of rows of any length."""
 UNLIMITED = frozenset(
-    {BULK, *(Endpoint("POST", f"/v1/{verb}") for verb in ("consolidate", "backup", "restore", "verify"))}
+    {BULK, *(Endpoint("POST", f"/v1/{verb}") for verb in ("consolidate", "backup", "restore", "verify", "flush"))}
 )
 """Operations without a time limit."""
 

@@ -6,6 +6,7 @@ route. The lean route, which bypasses the framework, gets only requests that pas
 
 import asyncio
 import hmac
+import logging
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
@@ -18,15 +19,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sonicpy.access.admission import Keys
 from sonicpy.access.grant import NotPermitted, TooOften
-from sonicpy.errors import sentence_of
+from sonicpy.errors import SonicError, sentence_of
 from sonicpy.http.access import BULK, GRANTED, HEALTH, OPEN, READS, UNLIMITED, Endpoint, Offered, path_of
 from sonicpy.http.bodies import BODY_BYTES_MAX, CLOSE, Body, Encoded, LingeringClose, Load, TooLarge
 from sonicpy.http.guarded import PERMIT
 from sonicpy.http.hosts import Hosts
 from sonicpy.http.problems import problem
 
+logger = logging.getLogger(__name__)
+
 ANSWER_S = 120.0
-"""The longest time of an answer in seconds, except for streams of rows and maintenance."""
+"""The longest time of an answer in seconds, except for streams of rows, FLUSH and maintenance."""
 NO_GZIP = re.compile(rb"\bgzip\s*;\s*q\s*=\s*0(?:\.0*)?\s*(?:,|$)", re.IGNORECASE)
 """Matches an Accept-Encoding that excludes gzip."""
 SAFE_ID = re.compile(r"[\w.:-]{1,64}\Z")
@@ -142,8 +145,20 @@ class Gate:
         assert asked is not None
         scope[GRANTED] = asked
         lean = self._lean.get(asked)
-        if lean is None or not await lean(scope, headers, answer.send):
+        if lean is None or not await self._serve_lean(lean, scope, headers, receive, answer):
             await self._serve(scope, asked, receive, answer)
+
+    async def _serve_lean(
+        self, lean: LeanRoute, scope: Scope, headers: Mapping[bytes, bytes], receive: Receive, answer: "AnswerWriter"
+    ) -> bool:
+        """Return whether the lean route has answered, or took too long."""
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                return await lean(scope, headers, answer.send)
+        except TimeoutError:
+            if not answer.has_begun:
+                await self._refuse(too_slow(), scope, receive, answer)
+            return True
 
     async def _serve(self, scope: Scope, asked: Endpoint, receive: Receive, answer: "AnswerWriter") -> None:
         body = Body(receive, self._load, is_stream=asked == BULK)
@@ -154,9 +169,8 @@ class Gate:
         except (HTTPException, TimeoutError) as error:
             if answer.has_begun:  # it cannot be mended; the server closes the connection
                 return
-            if not isinstance(error, HTTPException):
-                error = HTTPException(504, f"the answer took more than {ANSWER_S:.0f} seconds", CLOSE)
-            await self._refuse(error, scope, receive, answer, has_rest=not body.has_ended)
+            refused = error if isinstance(error, HTTPException) else too_slow()
+            await self._refuse(refused, scope, receive, answer, has_rest=not body.has_ended)
         finally:
             body.release()
 
@@ -222,7 +236,8 @@ class Gate:
         """Note the permit of a key or a token; return whether there is one.
 
         Raises:
-            HTTPException: the permit allows nothing any more (403), or asks too often (429).
+            HTTPException: the permit allows nothing any more (403), or asks too often (429); or the keys cannot be
+                read (500).
         """
         try:
             permit = None if self._rules.keys is None else self._rules.keys.admit(token)
@@ -232,6 +247,9 @@ class Gate:
             raise HTTPException(429, sentence_of(refused), {"Retry-After": "1"}) from refused
         except NotPermitted as refused:
             raise HTTPException(403, sentence_of(refused)) from refused
+        except SonicError as failed:
+            logger.error("a secret cannot be looked up: %s", failed)
+            raise HTTPException(500, "the keys cannot be read; the log of the server has the reason") from failed
         PERMIT.set(permit)
         return permit is not None
 
@@ -243,6 +261,11 @@ class Gate:
         if origin is None or "*" in self._rules.origins or origin.decode("latin-1") in self._rules.origins:
             return False
         return origin.partition(b"://")[2] != headers.get(b"host")
+
+
+def too_slow() -> HTTPException:
+    """Return the error for an answer that takes longer than ANSWER_S."""
+    return HTTPException(504, f"the answer took more than {ANSWER_S:.0f} seconds", CLOSE)
 
 
 def is_preflight(scope: Scope) -> bool:

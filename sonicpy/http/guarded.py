@@ -103,7 +103,7 @@ class GuardedBackend:
         permit = PERMIT.get()
         if permit is None:
             return await self._backend.push_rows(rows, upsert=upsert)
-        grant, refused, places = permit.use(), [], []
+        grant, refused, places = permit.check(), [], []
         for place, row in enumerate(rows):
             try:
                 grant.check("upsert" if upsert else "push", _named(row))

@@ -17,10 +17,10 @@ from sonicpy.index.index import Index
 from sonicpy.late import import_now
 from sonicpy.server.connections.connection import Connection
 from sonicpy.server.connections.descriptors import raise_limit
-from sonicpy.server.connections.listeners import Listeners, tls_context
+from sonicpy.server.connections.listeners import Listeners, check_channel, tls_context
 from sonicpy.server.connections.permits import admitting, keys_of
 from sonicpy.server.connections.serving import end_connections, limits_of
-from sonicpy.server.jobs.tasks import PeriodicTasks
+from sonicpy.server.jobs.tasks import ServiceTasks
 from sonicpy.server.process.loop import run_loop, settle_garbage
 from sonicpy.server.process.notify import READY, STOPPING, notify
 from sonicpy.server.process.stop_signals import stop_signals
@@ -99,6 +99,7 @@ def check_settings(config: Config) -> None:
         SonicError: the server would not start.
     """
     tls_context(config.channel)
+    check_channel(config.channel)
     keys_of(config)
     if config.metrics.address is not None:
         load_metrics()
@@ -254,7 +255,7 @@ def warn_of_modes(index: Index) -> None:
 
 async def run_tasks_of(service: Service) -> None:
     """Run the periodic tasks, and the search processes if the settings allow them, until cancelled."""
-    tasks = PeriodicTasks(service).run()
+    tasks = ServiceTasks(service).run()
     if service.search is None:
         await tasks
     else:

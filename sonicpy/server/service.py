@@ -296,5 +296,5 @@ class Service(BaseService):
             await self.committer.remove()
             await asyncio.sleep(0)
         if synced is not None:
-            await synced
+            await asyncio.shield(synced)
         return erased

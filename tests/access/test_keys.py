@@ -215,7 +215,7 @@ def test_a_file_of_keys_is_read_again(store: KeyStore, tmp_path: Path, capsys: p
     assert keys.admit(secret.encode()) is None
     path.write_text("[web]\nhash = 'zz'\nscopes = ['a']")
     with pytest.raises(ConfigError, match="the key 'web' cannot be read"):
-        keys.admit(secret.encode())
+        KeyFile(path)
 
 
 def test_verbs_that_read_keys_need_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,6 +58,36 @@ def test_a_file_that_works(capsys: pytest.CaptureFixture[str]) -> None:
         assert capsys.readouterr() == (printed, ""), why
 
 
+@pytest.mark.parametrize("place", ["/nope/model.py", "no_such_package.at_all"])
+def test_a_function_that_is_not_there(place: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("some.cfg").write_text(f'server.embed = "{place}:embed"')
+    assert main(["config", "check", "some.cfg"]) == 0
+    assert capsys.readouterr() == (
+        f"server.embed names {place}, which is not there: texts get no vectors.\n"
+        "some.cfg works, with these warnings.\n",
+        "",
+    )
+    Path("model.py").touch()
+    Path("some.cfg").write_text(f'server.embed = "{Path("model.py").resolve()}:embed"')
+    assert main(["config", "check", "some.cfg"]) == 0
+    assert capsys.readouterr() == ("some.cfg is fine.\n", "")
+
+
+@pytest.mark.parametrize(
+    ("content", "address"),
+    [
+        ('channel.inet = "no-such-host.invalid:1491"', "no-such-host.invalid:1491"),
+        ('channel.unix_socket = "/nope/s.sock"', "/nope/s.sock"),
+    ],
+)
+def test_an_address_that_cannot_be_used(content: str, address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("some.cfg").write_text(content)
+    assert main(["config", "check", "some.cfg"]) == 1
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert error.startswith(f"sonicpy: cannot listen on {address}: ")
+
+
 def test_a_file_that_does_not_work(capsys: pytest.CaptureFixture[str]) -> None:
     for verb, (content, sentence) in product([["config", "check"], ["config", "show", "-c"]], REFUSED):
         Path("some.cfg").write_text(content)

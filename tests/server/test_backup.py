@@ -1,5 +1,6 @@
 """TRIGGER backup and TRIGGER restore while the server serves other connections."""
 
+import asyncio
 import shutil
 import socket
 import statistics
@@ -16,7 +17,9 @@ from pathlib import Path
 import pytest
 
 from sonicpy.index.maintenance.verify import verify_folder
+from sonicpy.store.care import backup
 from sonicpy.store.care.backup import BACKUP_FILE
+from tests.in_loop import serving_with
 from tests.processes import Server
 from tests.server import flood
 from tests.server.fair import ping_s
@@ -215,3 +218,25 @@ def push_messages(server: Server, path: Path) -> int:
             ingest.lines(len(some))
             number += len(some)
         return int(ingest.ask("COUNTB messages default").removeprefix("RESULT "))
+
+
+def test_a_restore_reads_the_whole_backup_in_no_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def restore() -> None:
+        async with serving_with(tmp_path / "store", {}) as (service, _):
+            service.index.push("c", "b", "o", "text")
+            await service.maintenance.backup(tmp_path / "copy")
+            service.index.flush("c")
+            await service.maintenance.restore(tmp_path / "copy")
+            await service.maintenance.stop()
+            assert service.index.query("c", "b", "text") == ["o"]
+
+    def digest(descriptor: int, size: int) -> bytes:
+        threads.append(threading.current_thread() is threading.main_thread())
+        return whole(descriptor, size)
+
+    threads: list[bool] = []
+    whole = backup._digest
+    monkeypatch.setattr(backup, "_digest", digest)
+    asyncio.run(restore())
+    assert threads
+    assert not any(threads)

@@ -220,6 +220,19 @@ def test_a_function_that_cannot_be_imported(tmp_path: Path, text: str | None, sa
             assert ingest.ask('PUSH c b o "x"') == "ERR internal_error"
 
 
+def test_every_row_without_a_vector_counts(tmp_path: Path) -> None:
+    settings = {"server.embed": "nosuchmodule:embed", "server.embed_required": "false"}
+    rows = [{"collection": "c", "bucket": "b", "object": f"o{number}", "text": "a text"} for number in range(20)]
+    rows += [{"collection": "c", "bucket": "b", "object": "empty", "text": ""}]
+    with Server(tmp_path, {**settings, "http.inet": f"{HOST}:{(port := free_port())}"}) as server:
+        address = f"http://{HOST}:{port}/v1/bulk"
+        for number, query in enumerate(("?upsert=true", ""), 1):
+            body = "\n".join(map(json.dumps, rows[: 22 - number])).encode()
+            urllib.request.urlopen(urllib.request.Request(address + query, body)).close()
+            with Peer(server, "control") as control:
+                assert json.loads(control.ask("STATS").removeprefix("RESULT "))["texts_without_vector"] == 20 * number
+
+
 def test_a_function_that_makes_no_vector(tmp_path: Path) -> None:
     path = tmp_path / "model.py"
     path.write_text("def embed(texts): return [None if 'crash' in text else [1.0] * 24 for text in texts]\n")

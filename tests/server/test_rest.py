@@ -8,7 +8,7 @@ import pytest
 
 from sonicpy import Index
 from sonicpy.server.jobs import tasks
-from sonicpy.server.jobs.tasks import PeriodicTasks
+from sonicpy.server.jobs.tasks import ServiceTasks
 from sonicpy.store.care import packing
 from sonicpy.store.disk import background_sync, free_space
 from tests.in_loop import serving_with
@@ -51,7 +51,7 @@ def test_a_server_at_rest_takes_less_disk(tmp_path: Path) -> None:
             found = index.maintainer.sparse_ranges()
             assert found
             before, held = index.engine.store.size_bytes(), holdings(index)
-            periodic = asyncio.create_task(PeriodicTasks(service).run())
+            periodic = asyncio.create_task(ServiceTasks(service).run())
             await until_in_loop(lambda: not index.maintainer.sparse_ranges())
             await until_in_loop(lambda: (tmp_path / "data.mdb").stat().st_blocks * 512 <= 0.8 * before)
             last = index.engine.store.last_commit()

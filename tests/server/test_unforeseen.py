@@ -11,7 +11,7 @@ import pytest
 from sonicpy.channel.commands import Query
 from sonicpy.server.connections.dispatch import CALLS
 from sonicpy.server.jobs import tasks
-from sonicpy.server.jobs.tasks import PeriodicTasks
+from sonicpy.server.jobs.tasks import ServiceTasks
 from sonicpy.server.service import Service
 from tests.in_loop import serving, serving_with
 from tests.support.patience import WAIT_S, until_in_loop
@@ -87,7 +87,7 @@ def test_periodic_work_goes_on(
                     raise OSError("unforeseen")
 
             monkeypatch.setattr(service.committer, "sweep", sweep)
-            periodic = asyncio.create_task(PeriodicTasks(service).run())
+            periodic = asyncio.create_task(ServiceTasks(service).run())
             service.index.push("c", "b", "o", "text")
             await until_in_loop(lambda: len(swept) > 2)
             assert not service.index.engine.store.uncommitted

@@ -22,7 +22,7 @@ from sonicpy.index.maintenance.consolidate import (
     publish,
     write_graph,
 )
-from sonicpy.store.care.backup import open_backup
+from sonicpy.store.care.backup import BACKUP_FILE, check_seal, open_backup
 from sonicpy.store.care.restore import Restoration, drop_staged
 from sonicpy.store.disk.change_board import ChangeBoard
 from sonicpy.store.disk.folder import wide_files
@@ -287,13 +287,22 @@ class Maintainer:
         with open_backup(folder) as environment:
             return made_by(environment, engine.analyzer(), engine.older_analyzer())
 
+    def size_of_backup(self, folder: Path) -> int:
+        """Return the size of the backup in a folder, for `restoration`, once its checksum is checked; for any thread.
+        Raises StoreError like `restore`.
+        """
+        return check_seal(folder / BACKUP_FILE)
+
     @contextmanager
-    def restoration(self, folder: Path | str) -> Iterator[Restoration]:
+    def restoration(self, folder: Path | str, size: int | None = None) -> Iterator[Restoration]:
         """Yield the steps from a checked backup to this index; see `care/restore.py`.
 
         The end of the block drops unfinished work. Raises StoreError like `restore`.
+
+        Args:
+            size: the result of `size_of_backup`; None: the whole backup is read and checked here.
         """
-        with open_backup(Path(folder)) as environment, environment.reading() as transaction:
+        with open_backup(Path(folder), size=size) as environment, environment.reading() as transaction:
             try:
                 yield Restoration(self.engine.store, View(transaction), self.engine.commit)
             finally:

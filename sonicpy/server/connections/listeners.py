@@ -179,6 +179,20 @@ class Listeners:
             raise lacking
 
 
+def check_channel(channel: ChannelConfig) -> None:
+    """Check the addresses of the channel without listening.
+
+    Raises:
+        SonicError: a name in channel.inet is not known, or the folder of channel.unix_socket is missing.
+    """
+    for name, (host, _) in zip(channel.inet, channel.addresses, strict=True):
+        with explaining(name, "channel.inet"):
+            addresses_of(host)
+    if channel.unix_socket is not None:
+        with explaining(str(channel.unix_socket), "channel.unix_socket"):
+            channel.unix_socket.parent.stat()
+
+
 def addresses_of(host: str) -> list[str]:
     """Return the IP addresses of a host name or address. Raises OSError if the name is not known."""
     if host.lower() == LOCALHOST:

@@ -2,6 +2,7 @@
 module.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from operator import itemgetter
@@ -17,13 +18,15 @@ from sonicpy.channel import commands
 from sonicpy.channel.commands import Command
 from sonicpy.config import Config
 from sonicpy.config.problems import naming
-from sonicpy.errors import SessionEnded
+from sonicpy.errors import SessionEnded, SonicError
 from sonicpy.server.connections.dispatch import Postponed, Take
 from sonicpy.server.connections.fixed_filters import coarse_reply, within
 
 if TYPE_CHECKING:
     from sonicpy.channel.session import Session
     from sonicpy.server.connections.serving import CommandKind
+
+logger = logging.getLogger(__name__)
 
 VERB_OF: Mapping[type, str] = {
     commands.Query: "query",
@@ -87,6 +90,9 @@ def admitting(keys: Keys) -> Callable[[bytes], Permit | None]:
             return keys.admit(secret)
         except NotPermitted as refused:
             raise SessionEnded(str(refused)) from refused
+        except SonicError as error:  # the sources of keys, which the next attempt reads again
+            logger.error("a secret cannot be looked up: %s", error)
+            raise SessionEnded("internal_error") from error
 
     return admit
 

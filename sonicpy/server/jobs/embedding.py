@@ -154,6 +154,8 @@ class Embedding:
         if isinstance(vector, SonicError):
             raise InvalidArgument(f"the text has no vector: {sentence_of(vector)}") from vector
         if vector is None and upsert:
+            if place in made:
+                self._count_without_column(text)
             self.forget(*row[:3], text, row.lang)
         return row._replace(vector=vector)
 
@@ -187,7 +189,10 @@ class Embedding:
         """Return the vector that an UPSERT needs; None: it needs none, or the vector could not be made. Raises as
         `vector_of_upsert`.
         """
-        if not await self.knows_column() or not self._may_need(collection, bucket, object, text, lang):
+        if not await self.knows_column():
+            self._count_without_column(text)
+            return None
+        if not self._may_need(collection, bucket, object, text, lang):
             return None
         return await self._vector_of_any(given_texts(text).text)
 
@@ -218,8 +223,14 @@ class Embedding:
             try:
                 self._column = await asyncio.shield(self._finding)
             except SonicError as error:
-                self._missed(error, is_question=False)
+                self._missed(error)
         return self._column is not None
+
+    def _count_without_column(self, text: TextOrTexts) -> None:
+        """Count a text of an UPSERT that has no vector because the column of vectors is unknown. Raises InvalidArgument
+        as `upsert`."""
+        if self._index is not None and self._column is None:
+            self.without += bool(given_texts(text).text)
 
     async def vector_of(self, text: str, *, is_question: bool) -> str | None:
         """Return the vector of a text, or of a question if `is_question`, in the form of `sonicpy.vectors`; None: it
@@ -238,15 +249,14 @@ class Embedding:
         try:
             return await made
         except SonicError as error:
-            self._missed(error, is_question=is_question)
+            self._missed(error)
+            self.without += not is_question
             return None
 
-    def _missed(self, error: SonicError, *, is_question: bool) -> None:
-        """Log the error that left a text without a vector, and count the text, unless it is a question. Raises the
-        error if vectors are required."""
+    def _missed(self, error: SonicError) -> None:
+        """Log the error that left texts without vectors. Raises the error if vectors are required."""
         if self._is_required:
             raise error
-        self.without += not is_question
         logger.error("without a vector: %s", error)
 
     async def stop(self) -> None:

@@ -37,6 +37,8 @@ MEDIUM_WORDS = 20_000
 """The most words of graphs that together take about 30 ms, so that a thread builds them: starting a process takes
 longer. The thread holds the GIL for about half of the time.
 """
+WORDS_A_SECOND = 200_000
+"""The number of words in graphs that one thread builds in a second, on a slow core."""
 BUILT_HERE = 200
 """The most small graphs that the loop builds, one between two turns; a worker process builds more."""
 READ_TOGETHER = 20
@@ -128,14 +130,16 @@ class Maintenance:
             logger.error("%s", error)
 
     def consolidate_within(self, seconds: float) -> None:
-        """Build graphs for at most `seconds`, without turns in between; other words stay pending."""
+        """Build the graphs that fit into `seconds`, without turns in between; other words stay pending."""
         deadline = time.monotonic() + seconds
         try:
             self._engine.commit()
             for bucket in self._maintainer.due_buckets():
-                if time.monotonic() >= deadline:
+                left_s = deadline - time.monotonic()
+                if left_s <= 0:
                     return
-                self._maintainer.consolidate_bucket(bucket)
+                if self._maintainer.words_to_read(bucket) <= left_s * WORDS_A_SECOND:
+                    self._maintainer.consolidate_bucket(bucket)
         except SonicError as error:
             logger.error("%s", error)
 
@@ -161,7 +165,9 @@ class Maintenance:
                 raise ShuttingDown
             # In a process of its own, because checking takes the GIL for seconds.
             await self._workers.run(check_backup, folder, self._engine.analyzer())
-            with self._maintainer.restoration(folder) as restoration:
+            # The checksum once more, as another backup may have replaced the checked one; hashing lets the loop run.
+            size = await in_thread(self._maintainer.size_of_backup, folder)
+            with self._maintainer.restoration(folder, size) as restoration:
                 for _ in restoration.fill():
                     await asyncio.sleep(0)
                     if self._stopping:

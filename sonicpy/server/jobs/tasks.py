@@ -1,4 +1,6 @@
-"""Periodic work: repeat failed commits, sweep flushed buckets, sync, consolidate, close idle graphs, fill pages."""
+"""Periodic work: repeat failed commits, sync, watch readers; meanwhile sweep flushed buckets, consolidate, close idle
+graphs, fill pages.
+"""
 
 import asyncio
 import logging
@@ -47,7 +49,7 @@ class Maintained(Protocol):
 
 
 class PeriodicTasks:
-    """The periodic tasks of a server: they run once a second, beside the connections, until they are cancelled."""
+    """The periodic tasks of a store: they run once a second, beside the connections, until they are cancelled."""
 
     def __init__(self, service: Maintained) -> None:
         self._maintainer = service.index.maintainer
@@ -65,10 +67,22 @@ class PeriodicTasks:
         self._looked_at = -1  # the last bucket whose pending words were counted
 
     async def run(self) -> None:
-        """Run every task once a second; the error of one does not stop the others."""
+        """Run every task once a second; the error of one does not stop the others, and long tasks do not delay short
+        ones. After a cancellation no task runs any more.
+        """
+        running = [asyncio.create_task(self._repeat(due)) for due in (self._due_in_time, self._due)]
+        try:
+            await asyncio.gather(*running)
+        finally:
+            for each in running:
+                each.cancel()
+            await asyncio.wait(running)  # gather ends with the first
+
+    async def _repeat(self, due: Callable[[], list[Callable[[], Awaitable[None]]]]) -> None:
+        """Run the tasks that a function returns, one after the other, once a second."""
         while True:
             await asyncio.sleep(TICK_S)
-            for task in self._due():
+            for task in due():
                 try:
                     await task()
                 except SonicError as error:
@@ -76,21 +90,13 @@ class PeriodicTasks:
                 except Exception as error:  # noqa: BLE001 - commits and syncs go on after a fault of another task
                     self._unexpected.log(error)
 
+    def _due_in_time(self) -> list[Callable[[], Awaitable[None]]]:
+        """Return the short tasks that are due now and must not wait for the tasks of `_due`."""
+        return []
+
     def _due(self) -> list[Callable[[], Awaitable[None]]]:
-        """Return the tasks that are due now."""
-        return [
-            self._commit, self._committer.sweep, self._shorten_log, self._committer.sync, self._check_readers,
-            self._consolidate_due, self._close_idle_graphs, self._pack_at_rest,
-        ]  # fmt: skip
-
-    async def _commit(self) -> None:
-        self._committer.commit_if_due()
-
-    async def _check_readers(self) -> None:
-        self._readers.check()
-
-    async def _shorten_log(self) -> None:
-        self._committer.shorten_log()
+        """Return the other tasks that are due now; some take very long."""
+        return [self._committer.sweep, self._consolidate_due, self._close_idle_graphs, self._pack_at_rest]
 
     async def _consolidate_due(self) -> None:
         """Consolidate the buckets with a damaged graph, or with pending words that are old or many."""
@@ -140,3 +146,19 @@ class PeriodicTasks:
         elif not self._is_packed and now - self._changed_s >= PACK_AFTER_S:
             await self._maintenance.pack()
             self._last_commit, self._is_packed = self._engine.store.last_commit(), True
+
+
+class ServiceTasks(PeriodicTasks):
+    """The periodic tasks of a server with one index."""
+
+    def _due_in_time(self) -> list[Callable[[], Awaitable[None]]]:
+        return [self._commit, self._check_readers, self._shorten_log, self._committer.sync]
+
+    async def _commit(self) -> None:
+        self._committer.commit_if_due()
+
+    async def _check_readers(self) -> None:
+        self._readers.check()
+
+    async def _shorten_log(self) -> None:
+        self._committer.shorten_log()

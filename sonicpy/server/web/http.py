@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from sonicpy.arguments import bucket_of_filter
+from sonicpy.channel.quoting import cut
 from sonicpy.config import HttpConfig
 from sonicpy.config.problems import naming
 from sonicpy.errors import CommandError, ShuttingDown, sentence_of
@@ -121,7 +122,7 @@ class ServerBackend:
     ) -> Any:
         """Push or pop a long text piece by piece, as clients of the channel do; return the number of removed words."""
         removed = 0
-        for piece in pieces(text):
+        for piece in cut(text, PIECE_CHARACTERS):
             removed += await self._carry_out(method, collection, bucket, oid, piece, *more, **options) or 0
             await self._next_turn()
         return removed
@@ -285,16 +286,6 @@ class ServerBackend:
 def is_long(row: TextRow) -> bool:
     """Return whether the text of a row is pushed in pieces; False for a value that is not a str."""
     return isinstance(row[3], str) and len(row[3]) > PIECE_CHARACTERS
-
-
-def pieces(text: str) -> Iterator[str]:
-    """Yield a text in pieces, cut at white space where there is some."""
-    while len(text) > PIECE_CHARACTERS:
-        before = text[:PIECE_CHARACTERS].rsplit(None, 1)
-        cut = len(before[0]) if len(before) == 2 else PIECE_CHARACTERS
-        yield text[:cut]
-        text = text[cut:]
-    yield text
 
 
 def slowest(figures: VerbFigures) -> dict[str, float | None]:

@@ -104,23 +104,26 @@ def _lock(descriptor: int, folder: Path) -> None:
         raise StoreError(f"another backup is being written to {folder}: wait for its end") from error
 
 
-def open_backup(folder: Path, tables: Sequence[bytes] = TABLE_NAMES) -> AbstractContextManager[Environment]:
+def open_backup(
+    folder: Path, tables: Sequence[bytes] = TABLE_NAMES, size: int | None = None
+) -> AbstractContextManager[Environment]:
     """Return a context manager that opens the backup in a folder for reading: `with ... as environment`.
 
     Args:
         folder: the folder that `write_backup` wrote to.
         tables: the names of the tables that the backup holds.
+        size: the result of `check_seal`; None: the whole backup is read and checked first.
 
     Raises (the block):
         StoreDamaged: the backup is damaged.
         StoreError: there is no backup, or it cannot be read.
     """
-    return Opened(_backup_in, folder, tables)
+    return Opened(_backup_in, folder, tables, size)
 
 
-def _backup_in(folder: Path, tables: Sequence[bytes]) -> Environment:
+def _backup_in(folder: Path, tables: Sequence[bytes], size: int | None) -> Environment:
     path = folder / BACKUP_FILE
-    return Environment(path, check_seal(path), copied=True, tables=tables)
+    return Environment(path, check_seal(path) if size is None else size, copied=True, tables=tables)
 
 
 def check_seal(path: Path) -> int:
