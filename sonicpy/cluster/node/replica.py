@@ -269,12 +269,15 @@ class ReplicaTasks(PeriodicTasks):
         self._replica = replica
         self._ticks = replica.partition  # so that not all replicas sync in the same second
 
-    def _due(self) -> list[Callable[[], Awaitable[None]]]:
+    def _due_in_time(self) -> list[Callable[[], Awaitable[None]]]:
         self._ticks += 1
-        due: list[Callable[[], Awaitable[None]]] = [self._commit_again, self._committer.sweep]
+        return [self._commit_again, *([self._sync] if self._ticks % SYNC_TICKS == 0 else [])]
+
+    def _due(self) -> list[Callable[[], Awaitable[None]]]:
+        due: list[Callable[[], Awaitable[None]]] = [self._committer.sweep, self._close_idle_graphs]
         if self._replica.fault is None:  # graphs of what has not caught up would have to be built again
             due.append(self._consolidate_due)
-        return [*due, self._close_idle_graphs, *([self._sync] if self._ticks % SYNC_TICKS == 0 else [])]
+        return due
 
     async def _commit_again(self) -> None:
         """Repeat a failed commit; other changes wait for COMMIT_AFTER_S."""
