@@ -186,6 +186,31 @@ def test_a_replica_commits_again_what_it_could_not_commit(tmp_path: Path, monkey
     run(test())
 
 
+def test_a_replica_syncs_beside_a_long_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sonicpy.server.jobs.tasks.TICK_S", 0.01)
+    monkeypatch.setattr(replica_module, "SYNC_TICKS", 2)
+
+    async def test() -> None:
+        replica = replica_in(tmp_path)
+        began = asyncio.Event()
+
+        async def sweep() -> None:
+            began.set()
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr(replica.committer, "sweep", sweep)
+        ticking = asyncio.create_task(ReplicaTasks(replica).run())
+        await began.wait()
+        replica.begin(Epoch("first", 1, 1))
+        replica.take(1, unpack_batch(entry(1, pushed("o1", "apple"))))
+        while replica.index.engine.store.uncommitted:
+            await asyncio.sleep(0.01)
+        await end([ticking])
+        await replica.close()
+
+    run(test())
+
+
 def test_what_was_not_committed_is_read_again(tmp_path: Path) -> None:
     async def test() -> None:
         broker = MemoryBroker()
