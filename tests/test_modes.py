@@ -18,7 +18,7 @@ from tests.support.texts import MANY_WORDS
 PACKAGE = Path(sonicpy.__file__).parent
 MADE = {
     "cli/demo/verb.py: open": "in a temporary folder, which only this user may enter",
-    "cli/importing/verb.py: open": "--bad, a file of the user",
+    "cli/importing/bad_rows.py: open": "--bad, a file of the user",
     "cli/maintenance.py: open": "the output of export, a file of the user",
     "files.py: fdopen": "of what open_new made",
     "files.py: mkdir": "the one place",

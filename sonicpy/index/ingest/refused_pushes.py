@@ -21,7 +21,7 @@ from sonicpy.store.fields.all_fields import TEXTS, VALUES
 from sonicpy.store.fields.value_field import unpack_values
 from sonicpy.store.views.view import View
 
-Named = tuple[int, str | bytes, bool]
+FieldName = tuple[int, str | bytes, bool]
 """A name that a change gives its bucket: the id of the field, the name, and whether the value is a point."""
 
 
@@ -51,7 +51,7 @@ class RoomCheck:
 
     def __init__(self, view: View) -> None:
         self._view = view
-        self._named: dict[Scoped, set[Named]] = {}
+        self._named: dict[Scoped, set[FieldName]] = {}
         self._bringing: dict[Scoped, list[PushWith | UpsertTerms]] = {}  # only these have to be checked once more
 
     def refusal(self, push: AnyPush) -> str | None:
@@ -68,14 +68,14 @@ class RoomCheck:
             self._named.setdefault(scope, set()).update(new)
             self._bringing.setdefault(scope, []).append(push)
 
-    def _new(self, push: PushWith | UpsertTerms) -> set[Named]:
+    def _new(self, push: PushWith | UpsertTerms) -> set[FieldName]:
         """Return the names that a push gives its bucket, without those of noted pushes."""
         if not has_bounds(push.fields):
             return set()
         return set(_named(push.fields)) - self._named.get((push.collection, push.bucket), set())
 
 
-def _named(fields: Fields) -> Iterator[Named]:
+def _named(fields: Fields) -> Iterator[FieldName]:
     for id, packed in fields:
         if id == VALUES.id:
             values = unpack_values(packed).items()
