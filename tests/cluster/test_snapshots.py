@@ -231,7 +231,9 @@ def test_a_snapshot_that_fails_leaves_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ["0000"]
 
 
-def test_folders_of_a_snapshot_under_way_go_at_the_next_start(tmp_path: Path) -> None:
+def test_folders_of_a_snapshot_under_way_go_at_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moves, "LOOK_S", 0.01)
+
     async def test() -> list[str]:
         broker, vault = MemoryBroker(), FaultyVault(tmp_path)
         broker.logs[0].append(entry(1, pushed("o1", "apple")))
