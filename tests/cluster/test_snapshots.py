@@ -20,7 +20,7 @@ from nats.aio.client import Client  # noqa: E402
 
 from sonicpy.client.blocking.connect import connect as connect_client  # noqa: E402
 from sonicpy.cluster.log.broker import Unacknowledged  # noqa: E402
-from sonicpy.cluster.node import snapshots  # noqa: E402
+from sonicpy.cluster.node import moves, snapshots  # noqa: E402
 from sonicpy.cluster.node.snapshots import snapshot_all  # noqa: E402
 from sonicpy.cluster.operator.dev import HOST, DevCluster  # noqa: E402
 from sonicpy.cluster.registry import watched  # noqa: E402
