@@ -308,3 +308,24 @@ def test_explain_names_the_field_that_lacks_a_word(index: sonicpy.Index) -> None
         assert not everywhere.fields and '"fields"' not in everywhere.to_json()
         assert "No object holds 'nothing'; " in everywhere.advice[0]
     assert {part.times for hit in index.explain(*SCOPE, "java", fields={"title": 5}).hits for part in hit.parts} == {1}
+
+
+def test_a_word_or_a_word_of_a_field_finds_words_that_came_later() -> None:
+    """Words and named texts change at different times, so what a query keeps of one half is not right for both."""
+    with sonicpy.open(":memory:") as index:
+        texts = (
+            {"title": "ruby" if number % 3 else "python", "body": "alpha beta java" if number % 2 else "rust"}
+            for number in range(3000)
+        )
+        rows = [{"id": f"o{number}", **text} for number, text in enumerate(texts)]
+        index.push_many(rows, collection="c", bucket="b", lang="none", text={"title": "title", "body": "body"})
+        for number in range(3000, 3600):
+            index.push("c", "b", f"o{number}", "java" if number % 2 else "rust", lang="none")
+        index.commit()
+        for number in range(3000, 3600, 200):
+            found = index.query("c", "b", "java OR title:python", syntax="web", lang="none", limit=5000)
+            assert f"o{number}" not in found
+            index.push("c", "b", f"o{number}", "java", lang="none")
+            index.commit()
+            found = index.query("c", "b", "java OR title:python", syntax="web", lang="none", limit=5000)
+            assert f"o{number}" in found

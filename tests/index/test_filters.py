@@ -403,3 +403,16 @@ def test_a_page_follows_an_object_named_by_a_number(tmp_path: Path) -> None:
         assert list(index.query("c", "b", "alpha", sort="n", after=2)) == ["3", "4"]
         with pytest.raises(InvalidArgument, match=r"^after is 2\.5; allowed are 1 to 128 bytes"):
             index.query("c", "b", "alpha", sort="n", after=2.5)
+
+
+def test_a_tag_that_the_newest_object_gets_later_is_found_by_a_kept_filter() -> None:
+    """4,096 objects: the newest one is the last of a window that the first query keeps."""
+    with sonicpy.open(":memory:") as index:
+        rows = [{"id": f"o{number}", "text": "word", "tags": ["a"] if number < 4095 else []} for number in range(4096)]
+        index.push_many(rows, collection="c", bucket="b", tags="tags", lang="none")
+        index.commit()
+        assert index.query("c", "b", "word", filter="a", limit=1) == ["o4094"]
+        index.push("c", "b", "o4095", "", tags=["a"])
+        index.commit()
+        assert index.query("c", "b", "word", filter="a", limit=1) == ["o4095"]
+        assert len(index.query("c", "b", "word", filter="a", limit=5000)) == 4096

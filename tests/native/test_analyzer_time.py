@@ -21,6 +21,8 @@ HOSTILE = {  # what is repeated until the line is full
     "mails that never end": "a@b-",
     "usernames without a word": "@.",
     "schemes": "aa://",
+    "schemes of one letter": "a://",
+    "schemes of one letter after signs": "é://-",
     "schemes before dots": "aa://..",
     "colons": ":",
     "hyphens": "-",

@@ -188,6 +188,8 @@ cdef class ColumnWindow:
             wide = <int64_t *> calloc(WINDOW_OBJECTS, sizeof(int64_t))
         if narrow == NULL and wide == NULL:
             raise MemoryError
+        free(self.narrow)  # of an earlier call that met a damaged row
+        free(self.wide)
         self.narrow, self.wide = narrow, wide
         for number, row in rows:
             read_head(<const uint8_t *> PyBytes_AS_STRING(row), PyBytes_GET_SIZE(row), &head)

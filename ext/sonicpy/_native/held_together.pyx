@@ -27,7 +27,8 @@ cdef StoredPostings held_together(reader, list groups):
             return None
     read_all(reader, [one for group in groups for one in group])
     lengths = reader.lengths()
-    read_all(reader, [one for group in groups for one in group])  # nothing else runs from here on
+    while read_all(reader, [one for group in groups for one in group]):  # nothing else runs behind the last call
+        pass
     one = (<list> groups[0])[0]
     try:
         for group in groups:
@@ -52,8 +53,10 @@ cdef StoredPostings held_together(reader, list groups):
         free(more)
 
 
-cdef int read_all(reader, list words) except -1:
-    """Read the blocks of words that were not read yet. Raises DamagedBytes."""
+cdef bint read_all(reader, list words) except -1:
+    """Read the blocks of words that were not read yet; return whether there were any. Other threads may free blocks
+    meanwhile. Raises DamagedBytes.
+    """
     cdef StoredPostings one
     cdef Py_ssize_t number, at = 0
     cdef list places = [], keys = [], rows
@@ -63,7 +66,7 @@ cdef int read_all(reader, list words) except -1:
                 places.append((one, number))
                 keys.append(one.key_of(number))
     if not keys:
-        return 0
+        return False
     rows = reader.read_blocks(keys)
     if len(rows) != len(keys):
         one, number = places[0]
@@ -71,7 +74,7 @@ cdef int read_all(reader, list words) except -1:
     for at in range(len(rows)):
         one, number = places[at]
         one.put_block(number, (<tuple> rows[at])[1])
-    return 0
+    return True
 
 
 cdef Py_ssize_t room_of(list group) except -1:

@@ -219,11 +219,13 @@ cdef inline void find_url(
     run.end = scheme if scheme > at else at + 1
     run.last_start = -1
     if scheme + 3 < size and memcmp(text + scheme, b"://", 3) == 0 and scheme > at:
+        last -= 1
+        while text[last] & 0xC0 == 0x80:
+            last -= 1
+        if last == at:  # a scheme of one letter, which a text may have very often: the rest is not read for each
+            return
         skip_solid(text, size, scheme + 3, &after_word, &after_solid)
         if after_solid > 0:
-            last -= 1
-            while text[last] & 0xC0 == 0x80:
-                last -= 1
             run.last_start = last - 1  # at least one more character comes before the last one
             run.match_end = after_solid
 

@@ -335,7 +335,9 @@ cdef class StoredPostings:
         A changed length rewrites the lists of its object, so without rewritten lists merged lists stay valid.
         """
         cdef Windows windows
-        cdef Py_ssize_t first = self.objects >> WINDOW_BITS, count = (lengths.count >> WINDOW_BITS) + 1
+        # The newest object may have got a tag or a named text that it lacked.
+        cdef Py_ssize_t first = (self.objects - 1 if self.objects else 0) >> WINDOW_BITS
+        cdef Py_ssize_t count = (lengths.count >> WINDOW_BITS) + 1
         if rewritten or (self.merged is not None and len(self.merged) > UNIONS_MAX):
             self.merged = None
         if self.unions is not None:
@@ -437,8 +439,8 @@ cdef object miscounted(uint64_t df, Py_ssize_t count):
 
 
 cdef Windows windows_of(list postings, Py_ssize_t window_count):
-    """Return the windows of several words together, cached in one of the StoredPostings; None: the words are too
-    rare."""
+    """Return the windows of several words together, cached in one of the StoredPostings; None: the words are too rare,
+    or some are of named texts, whose lists change at other times."""
     cdef StoredPostings one
     cdef Py_ssize_t blocks = 0
     cdef object key
@@ -447,7 +449,7 @@ cdef Windows windows_of(list postings, Py_ssize_t window_count):
         return (<StoredPostings> postings[0]).windows
     for one in postings:
         blocks += one.block_count
-    if blocks * BLOCK_POSTINGS < window_count * WINDOW_POSTINGS:
+    if blocks * BLOCK_POSTINGS < window_count * WINDOW_POSTINGS or not are_of_one_bucket(postings):
         return None
     one = first_of(postings)
     key = key_of_words(postings, one.bucket)
@@ -457,6 +459,14 @@ cdef Windows windows_of(list postings, Py_ssize_t window_count):
     if windows is None:
         windows = one.unions[key] = windows_for(blocks, window_count)
     return windows
+
+
+cdef bint are_of_one_bucket(list postings) except -1:
+    cdef StoredPostings one
+    for one in postings:
+        if one.bucket != (<StoredPostings?> postings[0]).bucket:
+            return False
+    return True
 
 
 cdef StoredPostings first_of(list postings):

@@ -64,6 +64,7 @@ cdef class Holders(Mask):
             if not hold_window(self.query, here, window):
                 raise RuntimeError("blocks of postings of a tag are missing")
             memcpy(bits, here.held.bits, ROW_BYTES)
+            note_made(self.query)
         for word in range(WINDOW_WORDS):
             some |= bits[word]
         return some != 0
@@ -75,6 +76,14 @@ cdef class Holders(Mask):
             end = here.merged.list.count
             return find_tf(here.merged.list, iid, &end) != 0
         return (<const uint64_t *> self.at(iid >> WINDOW_BITS))[(iid & WINDOW_OBJECTS - 1) >> 6] >> (iid & 63) & 1
+
+
+cdef int note_made(QueryState query) except -1:
+    """Note the windows and merged lists that a query made, which the cached postings keep."""
+    if query.made_bytes > 0:
+        query.reader.note_made(query.made_bytes)
+        query.made_bytes = 0
+    return 0
 
 
 cdef void come_back(QueryState query, TermWindow *here, int64_t window) noexcept nogil:
@@ -99,6 +108,7 @@ def lists_of(reader, list lists not None, lengths) -> QueryState:
     cdef list tags, keys
     cdef StoredPostings tag
     cdef Py_ssize_t number
+    query.reader = reader
     for tags in lists:
         put_term(query, 0.0, R_BRINGS)
         if tags:
@@ -119,6 +129,7 @@ def lists_of(reader, list lists not None, lengths) -> QueryState:
     for number in range(query.term_count):
         query.here[number].has_family = False
         find_merged(query, &query.here[number], UINT64_MAX)
+    note_made(query)
     return query
 
 
@@ -196,6 +207,7 @@ cdef uint64_t count_list(QueryState query, Py_ssize_t number, Bits among) except
             raise RuntimeError("blocks of postings of a tag are missing")
         for word in range(WINDOW_WORDS):
             found += count_bits(bits[word] & here.held.bits[word])
+    note_made(query)
     return found
 
 

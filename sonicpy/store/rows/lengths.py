@@ -40,6 +40,8 @@ def lengths_in_rows(rows: Iterable[StoredRow], next_iid: int) -> bytearray:
         start = length_row_of(key) * OBJECTS_PER_ROW
         if start >= next_iid:  # before memory is taken for the lengths between
             raise DamagedBytes(f"a row of lengths begins with object {start}, the next new object is {next_iid}")
+        if len(row) > OBJECTS_PER_ROW:
+            raise DamagedBytes(f"a row of lengths has {len(row)} objects; there is room for {OBJECTS_PER_ROW}")
         packed.extend(bytes(start - len(packed)))
         packed += row
     return packed
