@@ -45,9 +45,18 @@ async function pages(title, path, key, scope) {
   const more = element("button", { type: "button", id: `${path}-more` }, `More ${path}`);
   const prefix = element("input", { id: `${path}-prefix`, autocomplete: "off" });
   let last = null;
+  let loads = 0;
   const load = async (isNew = false) => {
     if (isNew) last = null;
-    const found = (await get(`v1/${path}`, { ...scope, prefix: prefix.value, after: last, limit: PAGE }))[key];
+    const number = ++loads;
+    more.disabled = true;
+    let found;
+    try {
+      found = (await get(`v1/${path}`, { ...scope, prefix: prefix.value, after: last, limit: PAGE }))[key];
+    } finally {
+      if (number === loads) more.disabled = false;
+    }
+    if (number !== loads) return; // a newer question
     last = found.at(-1) ?? last;
     if (isNew) list.replaceChildren();
     list.append(...found.map((name) => element("li", {}, path === "words" ? element("a", { href: address({ view: "search", text: name }) }, name) : name)));

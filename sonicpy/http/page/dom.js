@@ -56,6 +56,12 @@ export function figures(held, group = "") {
   });
 }
 
+/** Return a text as one word for a shell, in quotes. */
+export const shell = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+
+/** Return a text as one word for a shell, in quotes where it needs them. */
+export const shellWord = (text) => (/^[\w.:@%+=,/-]+$/.test(text) ? text : shell(text));
+
 /** Return a block of code with a button that copies it. */
 export function code(text) {
   const copy = element("button", { type: "button", onclick: async () => {

@@ -9,17 +9,23 @@ const EVERY_MS = 2000;
 const KEPT = 150;
 const history = [];
 let timer = 0;
+let shows = 0;
 
 export async function showFigures() {
-  clearTimeout(timer);
+  stopFigures();
+  const number = shows;
   const now = await get("v1/figures");
+  if (number !== shows) return; // the view was left meanwhile
   history.push({ at: performance.now(), now });
   if (history.length > KEPT) history.shift();
   byId("figures").replaceChildren(charts(), ...tables(now));
   timer = setTimeout(() => showFigures().catch(say), EVERY_MS);
 }
 
-export const stopFigures = () => clearTimeout(timer);
+export function stopFigures() {
+  clearTimeout(timer);
+  shows += 1;
+}
 
 const counted = (now) => Object.values(now.verbs ?? {}).reduce((sum, verb) => sum + verb.count, 0);
 

@@ -33,22 +33,28 @@ function options(select, names, wanted) {
 /** Return names; where the key allows no list, the one of the address. */
 const namesOf = async (path, parameters, known) => (await allowed(get(path, parameters)))?.names ?? (known ? [known] : []);
 
-/** Load the names of collections and buckets; those of the address need no second round. */
-async function loadScope() {
+let shows = 0;
+
+/** Load the names of collections and buckets, unless they are asked for again meanwhile; those of the address need no second round. */
+async function loadScope(isNewest) {
   const bucketsOf = (collection) => namesOf("v1/buckets", { collection }, state.bucket || "default");
   const guessed = state.collection ? bucketsOf(state.collection) : null;
   const [about, collections, buckets] = await Promise.all([get("v1/about"), namesOf("v1/collections", {}, state.collection), guessed]);
+  if (!isNewest()) return;
   Object.assign(here, about);
   const collection = options(byId("collection"), collections, state.collection);
   const known = collection === state.collection ? buckets : null;
   const names = collection ? (known ?? await bucketsOf(collection)) : [];
+  if (!isNewest()) return;
   const bucket = options(byId("bucket"), names, state.bucket || "default");
   byId("bucket").hidden = names.length < 2;
   if (state.view === "search") Object.assign(state, { collection, bucket });
 }
 
-/** Show the state. */
+/** Show the state; a newer call ends an older one. */
 export async function show() {
+  const number = ++shows;
+  const isNewest = () => number === shows;
   say(null);
   stopFigures();
   for (const link of document.querySelectorAll("nav a")) {
@@ -59,8 +65,8 @@ export async function show() {
   for (const name of Object.keys(VIEWS)) byId(`view-${name}`).hidden = name !== state.view;
   document.title = state.view === "search" ? `${state.text ? `${state.text} – ` : ""}sonicpy` : `${state.view} – sonicpy`;
   try {
-    await loadScope();
-    await VIEWS[state.view]();
+    await loadScope(isNewest);
+    if (isNewest()) await VIEWS[state.view]();
   } catch (error) {
     say(error);
   }

@@ -1,11 +1,10 @@
 // The search that was just made, for other programs, with the addresses of this server.
 
 import { hasPassword } from "./api.js";
-import { code, element } from "./dom.js";
+import { code, element, shell, shellWord } from "./dom.js";
 import { here } from "./main.js";
 
 const quoted = (text) => `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n")}"`;
-const shell = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 const base = () => new URL(".", location.href).href;
 const literal = (text) => JSON.stringify(text);
 
@@ -16,7 +15,7 @@ const KINDS = {
   Python: ({ collection, bucket, text, filter, group, url, signs }) => `import sonicpy\n\nwith sonicpy.connect(${literal(url)}) as client:\n    print(client.query(${literal(collection)}, ${literal(bucket)}, ${literal(text)}${signs ? ', syntax="web"' : ""}${filter ? `, filter=${literal(filter)}` : ""}${group ? `, group=${literal(group)}` : ""}))`,
   JavaScript: ({ parameters, secret }) => `const answer = await fetch(${literal(`${base()}v1/search?${parameters}`)}${secret ? `, {\n  headers: { Authorization: ${literal(`Bearer ${secret}`)} },\n}` : ""});\nconst { hits, suggestions } = await answer.json();`,
   Channel: ({ collection, bucket, text, filter, group, secret, signs }) => `START search ${secret}`.trim() + `\nQUERY ${collection} ${bucket} ${quoted(text)}${signs ? " SYNTAX(web)" : ""}${filter ? ` FILTER(${quoted(filter)})` : ""}${group ? ` GROUP(${quoted(group)})` : ""}`,
-  Shell: ({ collection, bucket, text, filter, group, url, signs }) => `sonicpy query ${collection} ${bucket} ${shell(text)}${signs ? " --syntax web" : ""}${filter ? ` --filter ${shell(filter)}` : ""}${group ? ` --group ${shell(group)}` : ""} --server ${url}`,
+  Shell: ({ collection, bucket, text, filter, group, url, signs }) => `sonicpy query ${shellWord(collection)} ${shellWord(bucket)} ${shell(text)}${signs ? " --syntax web" : ""}${filter ? ` --filter ${shell(filter)}` : ""}${group ? ` --group ${shell(group)}` : ""} --server ${url}`,
 };
 const OVER_CHANNEL = new Set(["Python", "Channel", "Shell"]);
 let kind = "curl";

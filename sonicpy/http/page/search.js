@@ -22,13 +22,13 @@ let running = null;
 export async function showSearch() {
   running?.abort();
   running = new AbortController();
-  const { collection, bucket, text } = state;
-  if (!bucket || !(text || state.filter)) {
-    await clear();
-    return;
-  }
   const signal = running.signal;
+  const { collection, bucket, text } = state;
   try {
+    if (!bucket || !(text || state.filter)) {
+      await clear(signal);
+      return;
+    }
     const asked = { collection, bucket, text: text || ANY };
     const [found, explained] = await Promise.all([
       get("v1/search", { ...asked, ...filtered(), limit: PAGE, marked: true, total: true, syntax: SYNTAX }, signal),
@@ -82,21 +82,27 @@ function card({ object, group }, { title, text, link, words }, reason, explained
 async function more() {
   const { collection, bucket, text } = state;
   const offset = byId("hits").children.length;
+  const signal = running.signal;
+  byId("more").disabled = true;
   try {
-    const found = await get("v1/search", { collection, bucket, text: text || ANY, filter: state.filter, group: state.group, limit: MORE, offset, marked: true, suggestions: 0, total: true, syntax: SYNTAX });
+    const found = await get("v1/search", { collection, bucket, text: text || ANY, filter: state.filter, group: state.group, limit: MORE, offset, marked: true, suggestions: 0, total: true, syntax: SYNTAX }, signal);
+    if (signal.aborted) return;
     byId("hits").append(...cards(found, null));
     byId("more").hidden = byId("hits").children.length >= (found.total ?? 0);
   } catch (error) {
     say(error);
+  } finally {
+    byId("more").disabled = false;
   }
 }
 
-async function clear() {
+async function clear(signal) {
   for (const id of ["hits", "explanation", "nothing", "request", "tags"]) byId(id).replaceChildren();
   byId("took").textContent = "";
   for (const id of ["meant", "more", "words-why", "elsewhere"]) byId(id).hidden = true;
   offer([], ask);
-  byId("welcome").replaceChildren(await welcome());
+  const shown = await welcome();
+  if (!signal.aborted) byId("welcome").replaceChildren(shown);
 }
 
 function ask(isStep = true) {

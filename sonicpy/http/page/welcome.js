@@ -1,7 +1,7 @@
 // The page before anything is typed: what the index holds, words to try, and how texts come in.
 
 import { allowed, get } from "./api.js";
-import { code, element } from "./dom.js";
+import { code, element, shell, shellWord } from "./dom.js";
 import { address, state } from "./state.js";
 import { here } from "./main.js";
 
@@ -40,6 +40,6 @@ function empty() {
 function commands(collection, bucket) {
   const row = JSON.stringify({ collection, bucket, object: "message:1", text: "Hello from Nantes" });
   return element("div", { class: "hello" },
-    here.channel ? code(`sonicpy push ${collection} ${bucket} message:1 "Hello from Nantes" --server ${here.channel}`) : null,
-    code(`curl -H 'Content-Type: application/json' ${new URL(".", location.href).href}v1/push -d '${row}'`));
+    here.channel ? code(`sonicpy push ${shellWord(collection)} ${shellWord(bucket)} message:1 "Hello from Nantes" --server ${here.channel}`) : null,
+    code(`curl -H 'Content-Type: application/json' ${new URL(".", location.href).href}v1/push -d ${shell(row)}`));
 }
