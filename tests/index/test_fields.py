@@ -311,7 +311,7 @@ def test_explain_names_the_field_that_lacks_a_word(index: sonicpy.Index) -> None
 
 
 def test_a_word_or_a_word_of_a_field_finds_words_that_came_later() -> None:
-    """Words and named texts change at different times, so what a query keeps of one half is not right for both."""
+    """Words and named texts change at different times, so windows that are kept for one half are not right for both."""
     with sonicpy.open(":memory:") as index:
         texts = (
             {"title": "ruby" if number % 3 else "python", "body": "alpha beta java" if number % 2 else "rust"}
