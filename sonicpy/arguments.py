@@ -159,6 +159,15 @@ def _is_encodable(path: str) -> bool:
     return True
 
 
+def is_unicode(text: str) -> bool:
+    """Return whether UTF-8 can encode a text: it holds no lone surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def not_unicode(argument: str, error: UnicodeEncodeError) -> InvalidArgument:
     """Return the error for a text, the argument `argument`, that UTF-8 cannot encode."""
     reason = f"{argument} is not Unicode: character {error.start} is a lone surrogate"

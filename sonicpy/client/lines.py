@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sonicpy.arguments import language_of, not_unicode, path_of, text_of
+from sonicpy.arguments import is_unicode, language_of, not_unicode, path_of, text_of
 from sonicpy.channel.pieces import PIECES_MAX_BYTES
 from sonicpy.channel.quoting import SMALLEST_ROOM, pieces_to_join, quoted, quoted_pieces
 from sonicpy.client.conversation import ServerInfo
@@ -196,14 +196,10 @@ def meta(verb: str, values: Mapping[str, Any] | Search | FacetSearch, *, is_soni
     )
 
 
-def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
 def path_word(folder: Path | str) -> str:
     """Return a path as one word of a line. Raises InvalidArgument if it holds white space."""
     path = path_of("folder", folder)
-    if any(character.isspace() for character in path) or not _is_unicode(path):
+    if any(character.isspace() for character in path) or not is_unicode(path):
         reason = f"{shown(path)} cannot be sent: a path must be one word of Unicode, without white space"
         raise InvalidArgument(reason, "invalid_format", reason)
     return path

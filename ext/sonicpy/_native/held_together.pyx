@@ -25,7 +25,6 @@ cdef StoredPostings held_together(reader, list groups):
     for group in groups:
         if not group:
             return None
-    read_all(reader, [one for group in groups for one in group])
     lengths = reader.lengths()
     while read_all(reader, [one for group in groups for one in group]):  # nothing else runs behind the last call
         pass

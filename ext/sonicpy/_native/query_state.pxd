@@ -257,6 +257,7 @@ cdef int end_slot(QueryState query) except -1
 cdef int put_plan(QueryState query, Plan plan, list lists) except -1
 cdef int check_unstarted(QueryState query) except -1
 cdef int open_sources(QueryState query) except -1
+cdef int note_made(QueryState query, reader) except -1
 
 
 cdef inline Py_ssize_t first_source(QueryState query, const Term *term) noexcept nogil:

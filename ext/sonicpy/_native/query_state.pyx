@@ -247,3 +247,11 @@ cdef int open_sources(QueryState query) except -1:
             query.opened[number].number = -1
             query.sources[number].opened = &query.opened[number]
     return 0
+
+
+cdef int note_made(QueryState query, reader) except -1:
+    """Note the windows and merged lists that a query made since the last call, which the cached postings keep."""
+    if query.made_bytes:
+        reader.note_made(query.made_bytes)
+        query.made_bytes = 0
+    return 0

@@ -23,6 +23,7 @@ from sonicpy._native.query_state cimport (
     end_slot,
     end_source,
     first_source,
+    note_made,
     open_sources,
     put_slot,
     put_source,
@@ -64,7 +65,7 @@ cdef class Holders(Mask):
             if not hold_window(self.query, here, window):
                 raise RuntimeError("blocks of postings of a tag are missing")
             memcpy(bits, here.held.bits, ROW_BYTES)
-            note_made(self.query)
+            note_made(self.query, self.query.reader)
         for word in range(WINDOW_WORDS):
             some |= bits[word]
         return some != 0
@@ -76,14 +77,6 @@ cdef class Holders(Mask):
             end = here.merged.list.count
             return find_tf(here.merged.list, iid, &end) != 0
         return (<const uint64_t *> self.at(iid >> WINDOW_BITS))[(iid & WINDOW_OBJECTS - 1) >> 6] >> (iid & 63) & 1
-
-
-cdef int note_made(QueryState query) except -1:
-    """Note the windows and merged lists that a query made, which the cached postings keep."""
-    if query.made_bytes > 0:
-        query.reader.note_made(query.made_bytes)
-        query.made_bytes = 0
-    return 0
 
 
 cdef void come_back(QueryState query, TermWindow *here, int64_t window) noexcept nogil:
@@ -129,7 +122,7 @@ def lists_of(reader, list lists not None, lengths) -> QueryState:
     for number in range(query.term_count):
         query.here[number].has_family = False
         find_merged(query, &query.here[number], UINT64_MAX)
-    note_made(query)
+    note_made(query, reader)
     return query
 
 
@@ -207,7 +200,7 @@ cdef uint64_t count_list(QueryState query, Py_ssize_t number, Bits among) except
             raise RuntimeError("blocks of postings of a tag are missing")
         for word in range(WINDOW_WORDS):
             found += count_bits(bits[word] & here.held.bits[word])
-    note_made(query)
+    note_made(query, query.reader)
     return found
 
 

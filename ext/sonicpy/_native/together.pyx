@@ -18,6 +18,7 @@ from sonicpy._native.query_state cimport (
     TermWindow,
     end_slot,
     end_source,
+    note_made,
     first_source,
     open_sources,
     put_slot,
@@ -113,12 +114,6 @@ cdef QueryState state_of(reader, list slots, uint64_t window):
     open_sources(query)
     find_all_windows(query)
     return query
-
-
-cdef int note_made(QueryState query, reader) except -1:
-    if query.made_bytes:
-        reader.note_made(query.made_bytes)
-    return 0
 
 
 cdef int give_asked(QueryState query, reader) except -1:

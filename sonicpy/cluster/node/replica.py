@@ -80,7 +80,7 @@ class Replica:
         self.is_broken = False
         """Whether the replica has stopped for good."""
         self.is_ahead = False
-        """Whether it has stopped because the log lacks entries that it has applied."""
+        """Whether the log lacks entries that the replica has applied, so that the replica has stopped."""
         self.adopted: int | None = None
         """The position in a lost log from which it went over to the present one, if that was since the node's start."""
         self.committer = Committer(index.engine, syncs_before_reply=False, commit_after_s=COMMIT_AFTER_S)

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeGuard
 
 from sonicpy.api.rows import Refused, Row
+from sonicpy.arguments import is_unicode
 from sonicpy.index.ingest.given_vectors import Embed, embedded, vector_fields
 from sonicpy.index.ingest.held_vectors import forget_vectors, held_vectors
 from sonicpy.index.ingest.row_digests import ASKED_ROWS, Changed, Digest
@@ -33,7 +34,7 @@ class EmbeddedRows:
 
     def give(self, rows: list[Row | Refused]) -> None:
         """Give rows the vectors of their texts, except texts that are not Unicode, whose rows are refused."""
-        due = [(place, row) for place, row in enumerate(rows) if _is_due(row) and _is_unicode(row.text)]
+        due = [(place, row) for place, row in enumerate(rows) if _is_due(row) and is_unicode(row.text)]
         for (place, row), vector in zip(due, self._made([row for _, row in due]), strict=True):
             rows[place] = row._replace(vector=vector)
 
@@ -103,14 +104,6 @@ class EmbeddedRows:
             with self._engine.read() as view:
                 held = [held_vectors(view, row[:3], self._column) for _, row in some]
             yield from ((at, row, vectors) for (at, row), vectors in zip(some, held, strict=True))
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _is_due(row: Row | Refused) -> TypeGuard[Row]:

@@ -32,6 +32,9 @@ HEADER = struct.Struct("<8sHQ")
 RECORD = struct.Struct("<II")
 RECORD_MAX_BYTES = RECORD_BYTES_MAX
 READ_BYTES = 1 << 20
+PAYLOAD_SOUGHT_BYTES = 1 << 16
+"""The bytes among which the end of a payload is sought whose size is damaged: a long record that was cut short is read
+quickly, and matches no checksum by chance."""
 SEGMENT_NAME = r"[0-9a-f]{16}\.log"
 
 
@@ -383,8 +386,8 @@ def _holds_more(segment: Segment, position: int) -> bool:
         return True
     # It is damage, too, if only the size is wrong, and a whole payload with this checksum follows.
     found = 0
-    for byte in memoryview(rest)[RECORD.size :]:
-        found = zlib.crc32(bytes((byte,)), found)
+    for at in range(RECORD.size, min(len(rest), PAYLOAD_SOUGHT_BYTES)):
+        found = zlib.crc32(rest[at : at + 1], found)
         if found == checksum:
             return True
     return False
