@@ -126,8 +126,7 @@ def _pass(arguments: argparse.Namespace, target: MirrorTarget) -> int:
         reading = _reading(arguments, source, arguments.watermark, since)
         with PassProgress(arguments, source.count(since), target) as note:
             report = target.take(iter(reading), whole=since is None, progress=note)
-            names = reading.withdrawn() if since is None else iter(reading.deleted)
-            deleted = filter(None, (_name(arguments.prefix, name) for name in names))
+            deleted = filter(None, (_name(arguments.prefix, name) for name in reading.deleted))
             report.gone += target.erase(deleted, lambda: note(report.rows))
     if arguments.watermark is not None and reading.greatest is not None:
         target.note_watermark(reading.greatest)
@@ -192,7 +191,6 @@ class Reading:
         self._vector = vector
         self.greatest = since
         self.deleted: dict[str, None] = {}
-        self._live: set[int] = set()  # hashes of the names of other rows
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         """Yield the rows not marked as deleted; fill `deleted` and `greatest`.
@@ -219,10 +217,6 @@ class Reading:
                     **{f"{VALUE}{name}": scaled(row.get(column), by) for name, (column, by) in self._values.items()},
                 }
 
-    def withdrawn(self) -> Iterator[str]:
-        """Yield the names of `deleted` that an earlier row had without the mark."""
-        return (name for name in self.deleted if hash(name) in self._live)
-
     def _is_deleted(self, row: Mapping[str, Any], column: str) -> bool:
         """Return whether a row is marked as deleted; note its name, because the last row of an object counts."""
         is_deleted = is_marked(_of(row, column))
@@ -232,7 +226,6 @@ class Reading:
                 self.deleted[name] = None
             else:
                 self.deleted.pop(name, None)
-                self._live.add(hash(name))
         return is_deleted
 
     def _texts_of(self, row: Mapping[str, Any]) -> dict[str, Any]:

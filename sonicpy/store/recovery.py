@@ -393,8 +393,7 @@ class RecoveringStore(StoreReader):
         raise StoreFull("the store cannot be recovered: its map is full whatever its size")
 
     def _replay(self, from_log_end: int | None) -> None:
-        if self._refusals.damage is not None:
-            raise self._refusals.damage.with_traceback(None)
+        self._refusals.check_damage()
         end = inf
         if from_log_end is None:
             end = self._log.position

@@ -108,6 +108,11 @@ class Refusals:
         if self.now is not None:
             raise self.now.with_traceback(None)  # of the last change that was refused
 
+    def check_damage(self) -> None:
+        """Raise StoreDamaged if the log is damaged: a record behind the damage is set aside with it."""
+        if self.damage is not None:
+            raise self.damage.with_traceback(None)
+
     def _renew(self) -> None:
         self.now = self._replaced or self.damage or self._failed or self._held_back
 

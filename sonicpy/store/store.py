@@ -273,6 +273,7 @@ class Store(VectorPushes, RecoveringStore):
             return
         before = self._log.position
         try:
+            self._refusals.check_damage()
             self._log.append(self._unsealed)
         except StoreError:
             self.uncommitted -= len(self._unsealed)

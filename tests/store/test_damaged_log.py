@@ -185,6 +185,18 @@ def test_a_recovery_that_a_damaged_log_cuts_short_drops_nothing_in_silence(
         again.close()
 
 
+def test_changes_before_the_damage_was_found_are_not_sealed_behind_it(damaged_while_open: Store) -> None:
+    store = damaged_while_open
+    size = segment_of(store.folder).stat().st_size
+    store.apply(push("o4", "alpha"))
+    with pytest.raises(StoreDamaged):
+        store.maintain(lambda view: 1 // 0)
+    with pytest.raises(StoreDamaged, match="takes no more changes"):
+        store.seal()
+    assert segment_of(store.folder).stat().st_size == size
+    assert found(store, "alpha") == ["o1"]
+
+
 def test_threads_of_an_index_read_on_after_a_recovery_that_a_damaged_log_cuts_short(tmp_path: Path) -> None:
     index = sonicpy.open(tmp_path)
     try:

@@ -97,6 +97,7 @@ class ServerTarget:
         self.watermark: Any = None
         self.changed: int | None = None
         self.gone = 0
+        self._held: tuple[set[str], ...] | None = None  # the names of all objects; None: not known
 
     def take(self, rows: Iterable[Mapping[str, Any]], *, whole: bool, progress: OnProgress) -> MirrorReport:
         """Bring the objects in step with rows, and return a report; see `Index.mirror`. The report lacks the number of
@@ -108,6 +109,7 @@ class ServerTarget:
         self._client.claim(collection, bucket, self._owner, prefix=prefix)
         before = set(self._client.iterate_objects(collection, bucket, prefix=prefix)) if whole else set()
         seen, has_nameless = set[str](), False
+        self._held = (before, seen) if whole else None
 
         def named() -> Iterable[Row | Refused]:
             nonlocal has_nameless
@@ -128,7 +130,8 @@ class ServerTarget:
     def erase(self, names: Iterable[str], note: Callable[[], object]) -> int:
         """Erase objects; return how many there were. `note` is called when some of them are gone."""
         collection, bucket = self._columns["collection"], self._columns["bucket"]
-        gone, left = 0, iter(names)
+        gone, held = 0, self._held
+        left = (name for name in names if held is None or any(name in some for some in held))
         while some := list(islice(left, NAMES_AT_ONCE)):
             for name in some:
                 if self._client.exists(collection, bucket, name):
