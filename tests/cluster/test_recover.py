@@ -118,6 +118,7 @@ def test_only_a_replica_of_another_log_adopts_the_present_one(
         return "7"
 
     monkeypatch.setattr(recover, "give_order", give)
+    monkeypatch.setattr(recover, "give_watched_order", give)
     monkeypatch.setattr(recover, "tell_recovery", lambda *_: asyncio.sleep(0))
     answered = {"n1": {"replicas": {"0": source}}, "n2": {"replicas": {"0": held(90, "it has stopped")}}}
     wish = Wish(source="n1", anyway=True)
@@ -179,7 +180,12 @@ def test_a_snapshot_waits_for_a_replica_that_reads_a_long_log(tmp_path: Path, mo
         reading = asyncio.create_task(read())
         one = Held(replica, 8)
         mover = moves.Mover("n1", *[one] * 5)  # type: ignore[arg-type]
-        assert await mover._carry_out(Order("snapshot", 0)) == 8
+        waiting = asyncio.create_task(mover._carry_out(Order("snapshot", 0)))
+        await asyncio.sleep(0)
+        with pytest.raises(StoreError, match="it has not caught up with the log"):
+            await mover._carry_out(Order("save", 0))
+        assert not waiting.done(), "another order has waited for it"
+        assert await waiting == 8
         await reading
         one.last = 9
         with pytest.raises(StoreError, match="partition 0 is at 8, and 9 does not come"):

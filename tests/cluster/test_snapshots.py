@@ -254,7 +254,7 @@ def test_folders_of_a_snapshot_under_way_go_at_the_next_start(tmp_path: Path, mo
 # -- how long a node is waited for -------------------------------------------------------------------------------------
 
 
-async def wait_for_ever(*_: object) -> str:
+async def wait_for_ever(*_: object, **__: object) -> str:
     await asyncio.Event().wait()
     return ""
 
@@ -283,7 +283,7 @@ def test_a_node_that_does_not_answer_is_given_up(
 
 
 def test_what_a_node_says_of_an_order_is_returned(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def give(*_: object) -> str:
+    async def give(*_: object, **__: object) -> str:
         return "7"
 
     monkeypatch.setattr(watched, "give_order", give)

@@ -144,8 +144,7 @@ class Mover:
 
     async def _answer(self, message: Msg) -> None:
         try:
-            async with self._lock:
-                answer = DONE + str(await self._carry_out(unpack_order(message.data))).encode()
+            answer = DONE + str(await self._carry_out(unpack_order(message.data))).encode()
         except (SonicError, OSError) as error:
             answer = FAILED + str(error).encode()
         except Exception as error:  # noqa: BLE001 - the caller would wait until its time limit
@@ -163,28 +162,37 @@ class Mover:
             logger.warning("the answer to an order was not sent: %s", error)
 
     async def _carry_out(self, order: Order) -> int:
-        """Carry out an order; return the position of the replica afterwards. Raises SonicError."""
-        if order.partition not in self._replicas.held:
-            raise StoreError("the node does not hold it")
-        match order.kind:
-            case "adopt":
-                known = await self._replicas.adopt(order.partition)
-                logger.warning(
-                    "partition %d, at %d of a log that is lost, goes on with another one", order.partition, known
-                )
-            case "reset":
-                await self._replicas.reset(order.partition)
-                return self._replicas.held[order.partition].applied
-            case "save":
-                return await self._save(order.partition)
-            case "snapshot":
-                pass
-            case _:
-                raise StoreError(f"the order is {order.kind!r}, which this version of sonicpy does not know")
-        replica = self._replicas.held[order.partition]
+        """Carry out an order; return the position of the replica afterwards. Raises SonicError.
+
+        A replica that reads a long log again takes no lock meanwhile: the node goes on with other orders and layouts.
+        """
+        async with self._lock:
+            self._check_held(order.partition)
+            match order.kind:
+                case "adopt":
+                    known = await self._replicas.adopt(order.partition)
+                    logger.warning(
+                        "partition %d, at %d of a log that is lost, goes on with another one", order.partition, known
+                    )
+                case "reset":
+                    await self._replicas.reset(order.partition)
+                    return self._replicas.held[order.partition].applied
+                case "save":
+                    return await self._save(order.partition)
+                case "snapshot":
+                    pass
+                case _:
+                    raise StoreError(f"the order is {order.kind!r}, which this version of sonicpy does not know")
+            replica = self._replicas.held[order.partition]
         # Behind an entry of this log: a snapshot at the position 0 would look like that of an empty replica.
         await _wait_for_entry(replica, await self._writers.barrier(order.partition))
-        return await self._replicas.snapshot(order.partition)
+        async with self._lock:
+            self._check_held(order.partition)
+            return await self._replicas.snapshot(order.partition)
+
+    def _check_held(self, partition: int) -> None:
+        if partition not in self._replicas.held:
+            raise StoreError("the node does not hold it")
 
     async def _save(self, partition: int) -> int:
         """Take a snapshot of a replica as it is now; return its position. Raises StoreError."""

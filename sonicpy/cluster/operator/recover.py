@@ -19,6 +19,7 @@ from sonicpy.cluster.operator.setup import LOG_COPIES
 from sonicpy.cluster.registry.orders import Order, give_order, tell_recovery
 from sonicpy.cluster.registry.registry import Layout, cluster_at
 from sonicpy.cluster.registry.status import ask_nodes
+from sonicpy.cluster.registry.watched import give_watched_order
 from sonicpy.errors import ConfigError
 
 Say = Callable[[str], None]
@@ -179,7 +180,7 @@ async def _recover_partition(
         # A replica that has stopped knows another log; one at work, or that catches up, only has to be copied.
         source = held[wish.source]
         order = Order("adopt" if _has_stopped(source) or _is_lost_for(source, log) else "snapshot", partition)
-        position = await give_order(connection, wish.source, order)
+        position = await give_watched_order(connection, wish.source, order)
         say(f"partition {partition}: {wish.source} is right, and is at {position}")
     await _reset(connection, targets, partition, say)
     if wish.source:

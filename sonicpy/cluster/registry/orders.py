@@ -60,14 +60,14 @@ def unpack_order(packed: bytes) -> Order:
     return Order(kind, partition)
 
 
-async def give_order(connection: Client, node: str, order: Order) -> str:
+async def give_order(connection: Client, node: str, order: Order, *, timeout_s: float = ORDER_S) -> str:
     """Send an order to a node; return its answer.
 
     Raises:
-        NotDone: the node did not carry it out, or does not answer.
+        NotDone: the node did not carry it out, or does not answer within `timeout_s` seconds.
     """
     try:
-        message = await connection.request(subject_of_orders(node), pack_order(order), timeout=ORDER_S)
+        message = await connection.request(subject_of_orders(node), pack_order(order), timeout=timeout_s)
     except (NatsError, OSError) as error:
         raise NotDone(node, order.partition, f"the node does not answer ({type(error).__name__})") from error
     said = message.data[1:].decode()

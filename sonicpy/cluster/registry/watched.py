@@ -16,6 +16,8 @@ from sonicpy.cluster.registry.status import ask_named
 SILENCE_S = 10.0
 """The time in seconds without a message of the node after which the sender gives up."""
 LOOK_S = 1.0
+WATCHED_S = 7 * 86400.0
+"""The longest time of a watched order in seconds: longer than any takes."""
 
 
 class Asleep(NotDone):
@@ -29,7 +31,7 @@ async def give_watched_order(connection: Client, node: str, order: Order) -> str
         Asleep: the node is not awake any more.
         NotDone: the node did not carry it out.
     """
-    given = asyncio.ensure_future(give_order(connection, node, order))
+    given = asyncio.ensure_future(give_order(connection, node, order, timeout_s=WATCHED_S))
     watch = asyncio.ensure_future(_wait_for_end(connection, node))
     try:
         await asyncio.wait((given, watch), return_when=asyncio.FIRST_COMPLETED)
