@@ -489,6 +489,24 @@ def test_a_late_answer_leaves_a_line_that_is_being_typed(seen: Seen, server: str
     page.locator("#took").get_by_text("3 groups").wait_for()
 
 
+def test_a_late_answer_leaves_the_contents_of_a_newer_collection(seen: Seen, server: str) -> None:
+    page, held = seen.page, list[Any]()
+    page.goto(f"{server}?view=contents")
+    seen.log_in()
+    page.get_by_role("link", name="many").wait_for()
+    page.route("**/v1/stats?collection=many*", lambda route: held.append(route), times=1)
+    page.get_by_role("link", name="many").click()
+    while not held:
+        page.wait_for_timeout(20)
+    page.get_by_role("link", name="messages").click()
+    page.get_by_role("heading", name="messages", exact=True).wait_for()
+    with page.expect_response("**/v1/synonyms?collection=many*"):
+        held[0].continue_()
+    page.wait_for_timeout(200)
+    assert page.get_by_role("heading", name="many", exact=True).count() == 0
+    assert "collection=messages" in page.url
+
+
 def test_synonyms_are_changed_on_the_page(seen: Seen, server: str) -> None:
     page = seen.page
     page.goto(f"{server}?view=contents&collection=messages")

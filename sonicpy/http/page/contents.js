@@ -10,7 +10,7 @@ import { address, state } from "./state.js";
 const PAGE = 100;
 const SIZED = 20;
 
-export async function showContents() {
+export async function showContents(isNewest) {
   const { collection, bucket } = state;
   const whole = await allowed(get("v1/stats"));
   const own = collection ? await allowed(get("v1/stats", { collection, bucket })) : whole;
@@ -26,7 +26,7 @@ export async function showContents() {
       parts.push(await allowed(pages(title, path, key, { collection, bucket })) ?? "");
     }
   }
-  byId("contents").replaceChildren(...parts);
+  if (isNewest()) byId("contents").replaceChildren(...parts);
 }
 
 /** Return the buckets of a collection; where they are few, with their sizes. */

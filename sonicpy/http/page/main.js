@@ -66,9 +66,9 @@ export async function show() {
   document.title = state.view === "search" ? `${state.text ? `${state.text} – ` : ""}sonicpy` : `${state.view} – sonicpy`;
   try {
     await loadScope(isNewest);
-    if (isNewest()) await VIEWS[state.view]();
+    if (isNewest()) await VIEWS[state.view](isNewest);
   } catch (error) {
-    say(error);
+    if (isNewest()) say(error);
   }
 }
 
