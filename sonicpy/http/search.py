@@ -1,10 +1,12 @@
 """Operations that search."""
 
 import asyncio
+import html
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 from fastapi import Query
@@ -16,7 +18,7 @@ from sonicpy.api.highlighting import highlight
 from sonicpy.api.hits import Hits
 from sonicpy.api.shown import Show, Shown
 from sonicpy.bucket_names import AnyBucket, with_others
-from sonicpy.errors import CommandError, InvalidArgument
+from sonicpy.errors import CommandError, InvalidArgument, NotOffered
 from sonicpy.http.backend import Backend
 from sonicpy.http.guarded import explained
 from sonicpy.http.many import many_operation
@@ -49,6 +51,7 @@ from sonicpy.http.models import (
     WordsJson,
     takes_options,
 )
+from sonicpy.http.problems import status_of
 from sonicpy.http.routes import Operation
 from sonicpy.index.search.web_syntax import notes_of
 from sonicpy.options import ARGUMENTS, FILTER
@@ -57,7 +60,12 @@ CORRECTED_MAX = 5
 """The most words that a corrected text ("did you mean") corrects."""
 SIGNS = '"+-*\u201c\u201d\u201e'
 """The signs of SYNTAX(web) that may be around a word."""
+NOT_EXPLAINED = (400, 501)
+"""The HTTP statuses with which EXPLAIN is refused where it is not offered."""
 MARKED = "shown, with titles and texts as HTML: escaped, and <mark> around the words that the text looks for"
+
+Marks = Callable[[Shown], Shown]
+"""Returns a display as HTML with marks."""
 
 
 def search_operations(backend: Backend, show: Show | None = None) -> list[Operation]:
@@ -193,9 +201,10 @@ class SearchOperations:
         found = hits_json(hits, text, options)
         took_us = (time.perf_counter() - began) * 1e6
         given = {name: value for name, value in options.items() if name in ARGUMENTS["EXPLAIN"] and name != "limit"}
-        looked_for = None
+        explanation = None
         if marked and self._show is not None:  # else there is neither title nor text to mark
-            looked_for = await explained(self._backend, collection, where, text, limit=1, **given)
+            explanation = await self._explained(collection, where, text, given)
+        marks = partial(marked_html, explained=explanation) if marked else None
         facets = await self._counted(collection, where, text, CountedWith(of, ranges, apart), options)
         counted: dict[str, Any] = {} if facets is None else {"facets": facets}
         return SearchJson(
@@ -205,28 +214,35 @@ class SearchOperations:
             suggestions=words,
             did_you_mean=meant,
             took_us=took_us,
-            shown=await self._shown_hits(collection, bucket, hits, looked_for) if shown or marked else None,
+            shown=await self._shown_hits(collection, bucket, hits, marks) if shown or marked else None,
             **more_of(hits, text, options),
             **counted,
         )
 
-    async def _shown_hits(
-        self, collection: str, bucket: str, hits: Hits, looked_for: Explanation | None
-    ) -> list[ShownJson]:
+    async def _explained(
+        self, collection: str, where: AnyBucket, text: str, options: Mapping[str, Any]
+    ) -> Explanation | None:
+        """Return the explanation of a query that was answered; None: the server explains no queries of this bucket."""
+        try:
+            return await explained(self._backend, collection, where, text, limit=1, **options)
+        except (CommandError, NotOffered) as error:  # such as a bucket that is spread
+            if status_of(error) not in NOT_EXPLAINED:
+                raise
+            return None
+
+    async def _shown_hits(self, collection: str, bucket: str, hits: Hits, marks: Marks | None) -> list[ShownJson]:
         """Return the displays of hits in one bucket or several."""
         if hits.buckets is None:
-            return await self._shown(collection, bucket, list(hits), looked_for)
+            return await self._shown(collection, bucket, list(hits), marks)
         made: dict[tuple[str, str], ShownJson] = {}
         pairs = list(zip(hits.buckets, hits.objects, strict=True))
         for its in dict.fromkeys(hits.buckets):
             names = [name for each, name in pairs if each == its]
-            shown = await self._shown(collection, its, names, looked_for)
+            shown = await self._shown(collection, its, names, marks)
             made.update(zip(((its, name) for name in names), shown, strict=True))
         return [made[pair] for pair in pairs]
 
-    async def _shown(
-        self, collection: str, bucket: str, objects: list[str], looked_for: Explanation | None
-    ) -> list[ShownJson]:
+    async def _shown(self, collection: str, bucket: str, objects: list[str], marks: Marks | None) -> list[ShownJson]:
         """Return the displays of objects, which a thread asks for, because a function of the settings may wait for a
         database.
         """
@@ -234,8 +250,8 @@ class SearchOperations:
             made = [Shown()] * len(objects)
         else:
             made = await asyncio.to_thread(self._show, collection, bucket, objects)
-            if looked_for is not None:
-                made = [marked_html(each, looked_for) for each in made]
+            if marks is not None:
+                made = list(map(marks, made))
         words = await self._backend.words_of_objects(collection, bucket, objects)
         return [ShownJson(**one._asdict(), words=held) for one, held in zip(made, words, strict=True)]
 
@@ -354,9 +370,16 @@ def more_of(hits: Hits, text: str, options: Mapping[str, Any]) -> dict[str, Any]
     return more
 
 
-def marked_html(shown: Shown, explained: Explanation) -> Shown:
-    """Return a title and a text as HTML, in which the words that the query looked for are marked."""
-    title, text = (None if each is None else highlight(each, explained, escape=True) for each in shown[:2])
+def marked_html(shown: Shown, explained: Explanation | None) -> Shown:
+    """Return a title and a text as HTML, in which the words that the query looked for are marked.
+
+    Args:
+        explained: the explanation of the query; None: there is none, and nothing is marked.
+    """
+    write: Callable[[str], str] = html.escape
+    if explained is not None:
+        write = partial(highlight, explanation=explained, escape=True)
+    title, text = (None if each is None else write(each) for each in shown[:2])
     return shown._replace(title=title, text=text)
 
 
