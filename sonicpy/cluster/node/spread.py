@@ -137,6 +137,7 @@ class Spread:
                 check_spread(command, self._recorder.config)
                 return await self._query(command)
             case CountFacets():
+                check_filters(self._recorder.config)
                 return await self._refined.facets(command)
             case Suggest():
                 return await self._suggest(command)
