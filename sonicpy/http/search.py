@@ -5,7 +5,6 @@ import html
 import json
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, NamedTuple
 
@@ -18,6 +17,7 @@ from sonicpy.api.highlighting import highlight
 from sonicpy.api.hits import Hits
 from sonicpy.api.shown import Show, Shown
 from sonicpy.bucket_names import AnyBucket, with_others
+from sonicpy.channel.syntax import Limits
 from sonicpy.errors import CommandError, InvalidArgument, NotOffered
 from sonicpy.http.backend import Backend
 from sonicpy.http.guarded import explained
@@ -58,6 +58,10 @@ from sonicpy.options import ARGUMENTS, FILTER
 
 CORRECTED_MAX = 5
 """The most words that a corrected text ("did you mean") corrects."""
+OUT_OF_BOUNDS = "policy_reject"
+"""The code with which a server refuses a limit above its maximum."""
+CHANNEL_MAX = Limits().suggest_maximum
+"""The most suggestions of a server by default."""
 SIGNS = '"+-*\u201c\u201d\u201e'
 """The signs of SYNTAX(web) that may be around a word."""
 NOT_EXPLAINED = (400, 501)
@@ -388,12 +392,18 @@ async def suggested(
 ) -> list[str]:
     """Return words that complete or correct the last word of the first of these texts that the backend answers.
 
-    A text of several words is refused if suggestions are in alphabetical order, and by older servers.
+    A text of several words is refused if suggestions are in alphabetical order, and by older servers. A server that
+    refuses `limit` is asked for fewer.
     """
     given = {} if filter is None else {"filter": filter}
     for text in dict.fromkeys(texts if limit else ()):
-        with suppress(CommandError):  # or such as "!", which is no word
+        try:
             found: list[str] = await backend.call("suggest", collection, bucket, text, limit=limit, **given)
+        except CommandError as error:  # or such as "!", which is no word
+            if error.code == OUT_OF_BOUNDS and limit > 1:
+                fewer = CHANNEL_MAX if limit > CHANNEL_MAX else limit // 2
+                return await suggested(backend, collection, bucket, texts, fewer, filter)
+        else:
             return found
     return []
 

@@ -376,6 +376,20 @@ def test_a_client_of_a_server_is_served_too(index: sonicpy.Index, client: TestCl
     assert health == {"status": "ok"}
 
 
+def test_a_server_suggests_as_many_words_as_it_may(tmp_path: Path) -> None:
+    async def ask(port: int) -> list[int]:
+        async with await sonicpy.connect_async(f"sonic://{HOST}:{port}") as client:
+            await client.push("messages", "default", "o", " ".join(f"word{number}" for number in range(30)))
+            transport = httpx.ASGITransport(app=app(client))
+            async with httpx.AsyncClient(transport=transport, base_url="http://here") as http:
+                asked = [{**SCOPE, "text": "wor", "suggestions": number} for number in (0, 1, 12, 13, 1000)]
+                answers = [await http.get("/v1/search", params=one) for one in asked]
+                return [len(answer.json()["suggestions"]) for answer in answers]
+
+    with Server(tmp_path, {"channel.search.suggest_limit_maximum": "12"}) as server:
+        assert asyncio.run(ask(server.port)) == [0, 1, 12, 6, 10]
+
+
 def test_a_text_replaces(index: sonicpy.Index, client: TestClient) -> None:
     body = {**SCOPE, "object": "message:1", "text": " Rain\nin Nantes ", "lang": "en"}
     assert client.post("/v1/upsert", json=body).json() == {"done": True}
