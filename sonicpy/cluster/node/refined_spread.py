@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from sonicpy.arguments import nothing_behind
 from sonicpy.channel import replies
 from sonicpy.channel.commands import CountFacets, Query
-from sonicpy.cluster.node.grouped_spread import Planned
 from sonicpy.cluster.peers.questions import Question
 from sonicpy.filters.sorting import NEWEST, facets_of
 from sonicpy.index.search.faceting import merge_facets, no_facets
@@ -19,11 +18,12 @@ from sonicpy.search import Search
 
 if TYPE_CHECKING:
     from sonicpy.cluster.node.desk import Desk
+    from sonicpy.cluster.node.grouped_spread import Planned
     from sonicpy.cluster.node.places import Places
 
 Ask = Callable[..., Awaitable[list[bytes]]]
 """Asks parts of a bucket: (collection, bucket, kind of question, fields, parts) -> answers; see `Spread.ask`."""
-PlanOf = Callable[[Any], Awaitable[Planned | None]]
+PlanOf = Callable[[Any], Awaitable["Planned | None"]]
 """Returns the plan of a search; None: its text has no words."""
 
 

@@ -95,7 +95,7 @@ def common_languages(sketches: Sequence[Sketch]) -> tuple[str, ...]:
 
 
 def columns_of(sketches: Sequence[Sketch]) -> list[tuple[str, int]] | None:
-    """Return the name and the bits of each column of vectors of all parts; None: a part does not tell its columns."""
+    """Return the name and the bits of each column of vectors of all parts; None: not all parts give theirs."""
     if not all("columns" in sketch for sketch in sketches):  # a node of an older version
         return None
     return [(name, bits) for sketch in sketches for name, bits in sketch["columns"]]
@@ -110,7 +110,7 @@ def holding_phrases(plan: Plan, sketches: Sequence[Sketch]) -> list[int] | None:
     plan.phrases = tuple(phrase for phrase in plan.phrases if len(phrase[1]) > 1)  # one word is in order anywhere
     if not plan.phrases:
         return None
-    return [place for place, sketch in enumerate(sketches) if sketch.get("ordered", True)]  # older versions do not tell
+    return [place for place, sketch in enumerate(sketches) if sketch.get("ordered", True)]  # older versions lack it
 
 
 def pack_completions(lexicon: Lexicon, term: bytes) -> bytes | None:
