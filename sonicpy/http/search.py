@@ -17,7 +17,6 @@ from sonicpy.api.highlighting import highlight
 from sonicpy.api.hits import Hits
 from sonicpy.api.shown import Show, Shown
 from sonicpy.bucket_names import AnyBucket, with_others
-from sonicpy.channel.syntax import Limits
 from sonicpy.errors import CommandError, InvalidArgument, NotOffered
 from sonicpy.http.backend import Backend
 from sonicpy.http.guarded import explained
@@ -55,12 +54,13 @@ from sonicpy.http.problems import status_of
 from sonicpy.http.routes import Operation
 from sonicpy.index.search.web_syntax import notes_of
 from sonicpy.options import ARGUMENTS, FILTER
+from sonicpy.search import sort_beside_facets
 
 CORRECTED_MAX = 5
 """The most words that a corrected text ("did you mean") corrects."""
 OUT_OF_BOUNDS = "policy_reject"
 """The code with which a server refuses a limit above its maximum."""
-CHANNEL_MAX = Limits().suggest_maximum
+CHANNEL_MAX = 20
 """The most suggestions of a server by default."""
 SIGNS = '"+-*\u201c\u201d\u201e'
 """The signs of SYNTAX(web) that may be around a word."""
@@ -104,6 +104,17 @@ class CountedWith(NamedTuple):
     ranges: str | None
     apart: bool
 
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether there are facets to count."""
+        return self.of is not None or self.ranges is not None
+
+    def beside(self, text: str, options: dict[str, Any]) -> dict[str, Any]:
+        """Return the options of the query; see `sort_beside_facets`."""
+        if not self.is_asked_for:
+            return options
+        return {**options, "sort": sort_beside_facets(text, options.get("sort"), options.get("phrase"))}
+
 
 class SearchOperations:
     """Operations that search."""
@@ -125,16 +136,16 @@ class SearchOperations:
         **options: Any,
     ) -> HitsJson:
         """Return the objects that answer a text, best first."""
-        where = with_others(bucket, buckets)
+        where, counts = with_others(bucket, buckets), CountedWith(of, ranges, apart)
+        options = counts.beside(text, options)
         hits = await self._backend.call("query", collection, where, text, **options)
-        counts = CountedWith(of, ranges, apart)
         return hits_json(hits, text, options, await self._counted(collection, where, text, counts, options))
 
     async def _counted(
         self, collection: str, bucket: AnyBucket, text: str, counts: "CountedWith", options: Mapping[str, Any]
     ) -> FacetsJson | None:
         """Count the facets that a query asks for, and return the counts; None: it asks for none."""
-        if counts.of is None and counts.ranges is None:
+        if not counts.is_asked_for:
             return None
         given = {name: value for name, value in options.items() if name in ARGUMENTS["FACETS"] and name != "limit"}
         found = await self._backend.call("facets", collection, bucket, text, **counts._asdict(), **given)
@@ -156,9 +167,9 @@ class SearchOperations:
     async def query_by_body(self, body: QueryBody) -> HitsJson:
         """Return the objects that answer a text that is too long for an address."""
         options = body.model_dump(exclude={"collection", "bucket", "text", "buckets", *CountedWith._fields})
-        where = with_others(body.bucket, body.buckets)
+        where, counts = with_others(body.bucket, body.buckets), CountedWith(body.of, body.ranges, body.apart)
+        options = counts.beside(body.text, options)
         hits = await self._backend.call("query", body.collection, where, body.text, **options)
-        counts = CountedWith(body.of, body.ranges, body.apart)
         counted = await self._counted(body.collection, where, body.text, counts, options)
         return hits_json(hits, body.text, options, counted)
 
@@ -196,7 +207,8 @@ class SearchOperations:
         """Return hits, completions of the last word, and a corrected text: everything for a search box."""
         began = time.perf_counter()
         signs = SIGNS if options.get("syntax") == "web" else ""
-        where = with_others(bucket, buckets)
+        where, counts = with_others(bucket, buckets), CountedWith(of, ranges, apart)
+        options = counts.beside(text, options)
         hits, words, meant = await asyncio.gather(
             self._backend.call("query", collection, where, text, **options),
             suggested(self._backend, collection, where, [text, *text.split()[-1:]], suggestions, options.get("filter")),
@@ -209,7 +221,7 @@ class SearchOperations:
         if marked and self._show is not None:  # else there is neither title nor text to mark
             explanation = await self._explained(collection, where, text, given)
         marks = partial(marked_html, explained=explanation) if marked else None
-        facets = await self._counted(collection, where, text, CountedWith(of, ranges, apart), options)
+        facets = await self._counted(collection, where, text, counts, options)
         counted: dict[str, Any] = {} if facets is None else {"facets": facets}
         return SearchJson(
             hits=found.hits,
