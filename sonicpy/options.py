@@ -239,7 +239,7 @@ GROUP = Option(
 PHRASE = Option(
     "phrase", Spec(phrase_text), None, "PHRASE(<words>)",
     "only objects that hold these words next to each other, in buckets that keep the order of words; the words are"
-    " words of the query, too", is_ours=True,
+    " words of the query, too, and stand in any one of the texts, whatever `fields` names", is_ours=True,
 )  # fmt: skip
 
 PAGE = LIMIT._replace(default=100)

@@ -109,8 +109,8 @@ class Search(NamedTuple):
 
     @property
     def is_refined(self) -> bool:
-        """Whether the search has a filter, an order of its own, or groups."""
-        return not _is_unrefined(self)
+        """Whether the search has a filter, an order of its own, a boost beside words, or groups."""
+        return not _is_unrefined(self) and (self.has_words or not _is_about_none(self))
 
     @property
     def has_demands(self) -> bool:
@@ -143,10 +143,14 @@ def _has_usual(*names: str) -> Callable[[Search], bool]:
 
 
 _is_unrefined = _has_usual("filter", "sort", "after", "boost", "group")
+_is_about_none = _has_usual("filter", "sort", "after", "group")
+"""Return whether no object answers a search with an empty text."""
 _is_undemanding = _has_usual("syntax", "match", "fuzzy", "fields", "phrase")
 asks_newest = _has_usual("text", "sort", "after", "group", "phrase", "total")
 """Return whether a search with a filter has no text, and asks for a page of the newest objects alone."""
 
+ALL_OBJECTS = "newest"
+"""The order with which an empty text means all objects."""
 FACET_TAGS = 100
 """The most tags of a facet in the answer of a query with facets."""
 
@@ -244,8 +248,9 @@ class FacetOptions(TypedDict, total=False):
     apart: bool
 
 
-def joined(search: Search, facets: Any) -> FacetSearch | None:
-    """Return the question for the facets that a program asked for with a query; None: no facets were asked for.
+def joined(search: Search, facets: Any) -> tuple[Search, FacetSearch | None]:
+    """Return a search, and the question for the facets that a program asked for with it; None: no facets were asked
+    for. With facets and an empty text, all objects answer, as they do with a filter.
 
     Args:
         facets: see `sonicpy.filters.sorting.facets_texts`.
@@ -254,10 +259,20 @@ def joined(search: Search, facets: Any) -> FacetSearch | None:
         InvalidArgument: `facets` cannot be read as facets.
     """
     if facets is None:
-        return None
+        return search, None
     of, ranges = facets_texts(facets)
     same = {name: getattr(search, name) for name in COUNTED}
-    return FacetSearch(**same, limit=FACET_TAGS, of=of, ranges=ranges)
+    counted = FacetSearch(**same, limit=FACET_TAGS, of=of, ranges=ranges)
+    return search._replace(sort=sort_beside_facets(search.text, search.sort, search.phrase)), counted
+
+
+def sort_beside_facets(text: Any, sort: str | None, phrase: str | None) -> str | None:
+    """Return the order of a search with facets: with neither a text nor a phrase, all objects answer, the newest
+    first, unless another order is given.
+    """
+    if sort is not None or phrase is not None or not isinstance(text, str) or text.strip():
+        return sort
+    return ALL_OBJECTS
 
 
 def facets_asked(collection: str, bucket: AnyBucket, text: str, options: Mapping[str, Any]) -> FacetSearch:

@@ -57,7 +57,7 @@ class LineRules:
 
 
 EMPTY = b'""'
-ABOUT_ALL = frozenset({"FILTER", "SORT", "OF", "RANGES", "GROUP", "PHRASE"})
+ABOUT_ALL = frozenset({"FILTER", "SORT", "GROUP", "PHRASE"})
 """The options with which a command may have an empty text, which means all objects."""
 NO_META: Mapping[str, Any] = MappingProxyType({})
 
@@ -201,11 +201,12 @@ def _texts(line: bytes, offset: int) -> tuple[list[str], int]:
 
 
 def _is_about_all(syntax: Syntax, line: bytes, offset: int) -> bool:
-    """Return whether an empty text means all objects, because an option such as a filter follows it at `offset` of the
-    line."""
+    """Return whether an empty text at `offset` of the line means all objects: it does in FACETS, and in other commands
+    if an option such as a filter follows it.
+    """
     if not line.startswith(EMPTY, offset) or ABOUT_ALL.isdisjoint(syntax.options):
         return False
-    return not ABOUT_ALL.isdisjoint(keys_given(line, offset + len(EMPTY), syntax.options))
+    return syntax.name == "FACETS" or not ABOUT_ALL.isdisjoint(keys_given(line, offset + len(EMPTY), syntax.options))
 
 
 def plain_reader(rows: Iterable[Syntax], rules: LineRules, answers: Mapping[str, bytes]) -> PlainReader:

@@ -1,10 +1,11 @@
 """Operations that search."""
 
 import asyncio
+import html
 import json
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 from fastapi import Query
@@ -16,7 +17,7 @@ from sonicpy.api.highlighting import highlight
 from sonicpy.api.hits import Hits
 from sonicpy.api.shown import Show, Shown
 from sonicpy.bucket_names import AnyBucket, with_others
-from sonicpy.errors import CommandError, InvalidArgument
+from sonicpy.errors import CommandError, InvalidArgument, NotOffered
 from sonicpy.http.backend import Backend
 from sonicpy.http.guarded import explained
 from sonicpy.http.many import many_operation
@@ -49,15 +50,26 @@ from sonicpy.http.models import (
     WordsJson,
     takes_options,
 )
+from sonicpy.http.problems import status_of
 from sonicpy.http.routes import Operation
 from sonicpy.index.search.web_syntax import notes_of
 from sonicpy.options import ARGUMENTS, FILTER
+from sonicpy.search import sort_beside_facets
 
 CORRECTED_MAX = 5
 """The most words that a corrected text ("did you mean") corrects."""
+OUT_OF_BOUNDS = "policy_reject"
+"""The code with which a server refuses a limit above its maximum."""
+CHANNEL_MAX = 20
+"""The most suggestions of a server by default."""
 SIGNS = '"+-*\u201c\u201d\u201e'
 """The signs of SYNTAX(web) that may be around a word."""
+NOT_EXPLAINED = (400, 501)
+"""The HTTP statuses with which EXPLAIN is refused where it is not offered."""
 MARKED = "shown, with titles and texts as HTML: escaped, and <mark> around the words that the text looks for"
+
+Marks = Callable[[Shown], Shown]
+"""Returns a display as HTML with marks."""
 
 
 def search_operations(backend: Backend, show: Show | None = None) -> list[Operation]:
@@ -92,6 +104,17 @@ class CountedWith(NamedTuple):
     ranges: str | None
     apart: bool
 
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether there are facets to count."""
+        return self.of is not None or self.ranges is not None
+
+    def beside(self, text: str, options: dict[str, Any]) -> dict[str, Any]:
+        """Return the options of the query; see `sort_beside_facets`."""
+        if not self.is_asked_for:
+            return options
+        return {**options, "sort": sort_beside_facets(text, options.get("sort"), options.get("phrase"))}
+
 
 class SearchOperations:
     """Operations that search."""
@@ -113,16 +136,16 @@ class SearchOperations:
         **options: Any,
     ) -> HitsJson:
         """Return the objects that answer a text, best first."""
-        where = with_others(bucket, buckets)
+        where, counts = with_others(bucket, buckets), CountedWith(of, ranges, apart)
+        options = counts.beside(text, options)
         hits = await self._backend.call("query", collection, where, text, **options)
-        counts = CountedWith(of, ranges, apart)
         return hits_json(hits, text, options, await self._counted(collection, where, text, counts, options))
 
     async def _counted(
         self, collection: str, bucket: AnyBucket, text: str, counts: "CountedWith", options: Mapping[str, Any]
     ) -> FacetsJson | None:
         """Count the facets that a query asks for, and return the counts; None: it asks for none."""
-        if counts.of is None and counts.ranges is None:
+        if not counts.is_asked_for:
             return None
         given = {name: value for name, value in options.items() if name in ARGUMENTS["FACETS"] and name != "limit"}
         found = await self._backend.call("facets", collection, bucket, text, **counts._asdict(), **given)
@@ -144,9 +167,9 @@ class SearchOperations:
     async def query_by_body(self, body: QueryBody) -> HitsJson:
         """Return the objects that answer a text that is too long for an address."""
         options = body.model_dump(exclude={"collection", "bucket", "text", "buckets", *CountedWith._fields})
-        where = with_others(body.bucket, body.buckets)
+        where, counts = with_others(body.bucket, body.buckets), CountedWith(body.of, body.ranges, body.apart)
+        options = counts.beside(body.text, options)
         hits = await self._backend.call("query", body.collection, where, body.text, **options)
-        counts = CountedWith(body.of, body.ranges, body.apart)
         counted = await self._counted(body.collection, where, body.text, counts, options)
         return hits_json(hits, body.text, options, counted)
 
@@ -184,7 +207,8 @@ class SearchOperations:
         """Return hits, completions of the last word, and a corrected text: everything for a search box."""
         began = time.perf_counter()
         signs = SIGNS if options.get("syntax") == "web" else ""
-        where = with_others(bucket, buckets)
+        where, counts = with_others(bucket, buckets), CountedWith(of, ranges, apart)
+        options = counts.beside(text, options)
         hits, words, meant = await asyncio.gather(
             self._backend.call("query", collection, where, text, **options),
             suggested(self._backend, collection, where, [text, *text.split()[-1:]], suggestions, options.get("filter")),
@@ -193,10 +217,11 @@ class SearchOperations:
         found = hits_json(hits, text, options)
         took_us = (time.perf_counter() - began) * 1e6
         given = {name: value for name, value in options.items() if name in ARGUMENTS["EXPLAIN"] and name != "limit"}
-        looked_for = None
+        explanation = None
         if marked and self._show is not None:  # else there is neither title nor text to mark
-            looked_for = await explained(self._backend, collection, where, text, limit=1, **given)
-        facets = await self._counted(collection, where, text, CountedWith(of, ranges, apart), options)
+            explanation = await self._explained(collection, where, text, given)
+        marks = partial(marked_html, explained=explanation) if marked else None
+        facets = await self._counted(collection, where, text, counts, options)
         counted: dict[str, Any] = {} if facets is None else {"facets": facets}
         return SearchJson(
             hits=found.hits,
@@ -205,28 +230,35 @@ class SearchOperations:
             suggestions=words,
             did_you_mean=meant,
             took_us=took_us,
-            shown=await self._shown_hits(collection, bucket, hits, looked_for) if shown or marked else None,
+            shown=await self._shown_hits(collection, bucket, hits, marks) if shown or marked else None,
             **more_of(hits, text, options),
             **counted,
         )
 
-    async def _shown_hits(
-        self, collection: str, bucket: str, hits: Hits, looked_for: Explanation | None
-    ) -> list[ShownJson]:
+    async def _explained(
+        self, collection: str, where: AnyBucket, text: str, options: Mapping[str, Any]
+    ) -> Explanation | None:
+        """Return the explanation of a query that was answered; None: the server explains no queries of this bucket."""
+        try:
+            return await explained(self._backend, collection, where, text, limit=1, **options)
+        except (CommandError, NotOffered) as error:  # such as a bucket that is spread
+            if status_of(error) not in NOT_EXPLAINED:
+                raise
+            return None
+
+    async def _shown_hits(self, collection: str, bucket: str, hits: Hits, marks: Marks | None) -> list[ShownJson]:
         """Return the displays of hits in one bucket or several."""
         if hits.buckets is None:
-            return await self._shown(collection, bucket, list(hits), looked_for)
+            return await self._shown(collection, bucket, list(hits), marks)
         made: dict[tuple[str, str], ShownJson] = {}
         pairs = list(zip(hits.buckets, hits.objects, strict=True))
         for its in dict.fromkeys(hits.buckets):
             names = [name for each, name in pairs if each == its]
-            shown = await self._shown(collection, its, names, looked_for)
+            shown = await self._shown(collection, its, names, marks)
             made.update(zip(((its, name) for name in names), shown, strict=True))
         return [made[pair] for pair in pairs]
 
-    async def _shown(
-        self, collection: str, bucket: str, objects: list[str], looked_for: Explanation | None
-    ) -> list[ShownJson]:
+    async def _shown(self, collection: str, bucket: str, objects: list[str], marks: Marks | None) -> list[ShownJson]:
         """Return the displays of objects, which a thread asks for, because a function of the settings may wait for a
         database.
         """
@@ -234,8 +266,8 @@ class SearchOperations:
             made = [Shown()] * len(objects)
         else:
             made = await asyncio.to_thread(self._show, collection, bucket, objects)
-            if looked_for is not None:
-                made = [marked_html(each, looked_for) for each in made]
+            if marks is not None:
+                made = list(map(marks, made))
         words = await self._backend.words_of_objects(collection, bucket, objects)
         return [ShownJson(**one._asdict(), words=held) for one, held in zip(made, words, strict=True)]
 
@@ -354,9 +386,16 @@ def more_of(hits: Hits, text: str, options: Mapping[str, Any]) -> dict[str, Any]
     return more
 
 
-def marked_html(shown: Shown, explained: Explanation) -> Shown:
-    """Return a title and a text as HTML, in which the words that the query looked for are marked."""
-    title, text = (None if each is None else highlight(each, explained, escape=True) for each in shown[:2])
+def marked_html(shown: Shown, explained: Explanation | None) -> Shown:
+    """Return a title and a text as HTML, in which the words that the query looked for are marked.
+
+    Args:
+        explained: the explanation of the query; None: there is none, and nothing is marked.
+    """
+    write: Callable[[str], str] = html.escape
+    if explained is not None:
+        write = partial(highlight, explanation=explained, escape=True)
+    title, text = (None if each is None else write(each) for each in shown[:2])
     return shown._replace(title=title, text=text)
 
 
@@ -365,12 +404,18 @@ async def suggested(
 ) -> list[str]:
     """Return words that complete or correct the last word of the first of these texts that the backend answers.
 
-    A text of several words is refused if suggestions are in alphabetical order, and by older servers.
+    A text of several words is refused if suggestions are in alphabetical order, and by older servers. A server that
+    refuses `limit` is asked for fewer.
     """
     given = {} if filter is None else {"filter": filter}
     for text in dict.fromkeys(texts if limit else ()):
-        with suppress(CommandError):  # or such as "!", which is no word
+        try:
             found: list[str] = await backend.call("suggest", collection, bucket, text, limit=limit, **given)
+        except CommandError as error:  # or such as "!", which is no word
+            if error.code == OUT_OF_BOUNDS and limit > 1:
+                fewer = CHANNEL_MAX if limit > CHANNEL_MAX else limit // 2
+                return await suggested(backend, collection, bucket, texts, fewer, filter)
+        else:
             return found
     return []
 

@@ -95,7 +95,7 @@ class Answers(TextReader):
         search = asked("QUERY", collection, bucket, text, options)
         if self._embed is not None:
             search = self._with_vector(search)
-        counted = None if facets is None else joined(search, facets)
+        search, counted = (search, None) if facets is None else joined(search, facets)
         found = self.find_hits(search)
         return found if counted is None else with_facets(found, self.find_facets(counted))
 

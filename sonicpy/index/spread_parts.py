@@ -14,7 +14,7 @@ from sonicpy.index.search.faceting import ALL_TAGS, count_facets, no_facets
 from sonicpy.index.search.fitting import count_in
 from sonicpy.index.search.how import WORDS_SHOWN
 from sonicpy.index.search.lexicon import Lexicon
-from sonicpy.index.search.likeness import sums_of
+from sonicpy.index.search.likeness import sums_in_part
 from sonicpy.index.search.masks import mask_of
 from sonicpy.index.search.packed_terms import unpack_matching, unpack_terms, unpack_typed
 from sonicpy.index.search.parts import NamedObject, Part, find_by_plan
@@ -155,7 +155,7 @@ class SpreadParts(Answers):
             if lexicon is None:
                 return [], [], 0 if total else None, None
             part = self._found(lexicon, plan, wanted, filter, total=total)
-            sums = sums_of(lexicon.reader, vector, [iid for iid, _, _ in part.found[:depth]])
+            sums = sums_in_part(lexicon.reader, vector, [iid for iid, _, _ in part.found[:depth]])
             if isinstance(sums, str):
                 return [], [], None, sums
             return part.rows(), list(sums), part.total, None
@@ -186,7 +186,7 @@ class SpreadParts(Answers):
                 part = self._boosted(lexicon, plan, wanted, asked.filter, asked.boost, highest, total=asked.total)
             iids = [iid for iid, _, _ in part.found]
             if asked.vector is not None:
-                sums = sums_of(lexicon.reader, asked.vector, iids[: asked.depth])
+                sums = sums_in_part(lexicon.reader, asked.vector, iids[: asked.depth])
                 if isinstance(sums, str):
                     return [], None, [], [], [], sums
                 likenesses = list(sums)

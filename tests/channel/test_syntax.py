@@ -54,6 +54,8 @@ READ = [
         "an order behind another option",
     ),
     ('QUERY c b "x" FILTER(price<2000)', commands.Query("c", "b", "x", 9, 0, None, filter="price<2000"), "without"),
+    ('FACETS c b ""', commands.CountFacets("c", "b", "", 100, None), "all objects"),
+    ('FACETS c b "" LIMIT(7)', commands.CountFacets("c", "b", "", 7, None), "all objects, with an option"),
     (
         'FACETS c b "x" OF("size:*, color:*") RANGES("price: 0,1000; time: 5") APART(1)',
         commands.CountFacets(

@@ -317,6 +317,19 @@ def test_pages_by_age_leave_nothing_out(both: Both) -> None:
     assert len(seen) == len(set(seen)) == len(things)
 
 
+@pytest.mark.parametrize("text", ["", "alpha"])
+def test_facets_are_refused_where_the_ranking_has_no_filters(text: str, tmp_path: Path) -> None:
+    config = Config.model_validate({"search": {"ranking": "sonic"}})
+    with ExitStack() as opened:
+        parts = [opened.enter_context(Part(tmp_path / f"{number}", config)) for number in range(PARTS)]
+        places, recorder = Places(Layout(PARTS, 1, ("n1",), spread=(("c", PARTS),))), Recorder(config)
+        spread = Spread(PartsDesk(parts, places, recorder), places, recorder)  # type: ignore[arg-type]
+        for index in parts:
+            index.push(*SCOPE, "o", "alpha", tags=["red"])
+        with pytest.raises(InvalidArgument, match="search.ranking is sonic"):
+            asyncio.run(spread.execute(CountFacets(*facets_asked(*SCOPE, text, {"of": "*"}))))
+
+
 def test_what_a_spread_bucket_refuses(both: Both) -> None:
     _, spread, _ = both
     for options in ({"after": "o1"}, {"boost": "time 7"}):

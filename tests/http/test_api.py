@@ -72,6 +72,29 @@ def test_titles_and_texts_come_as_html_with_marks(index: sonicpy.Index) -> None:
     assert (first["link"], second["title"]) == ("/x", None)
 
 
+@pytest.mark.parametrize("refusal", ["invalid_argument", "internal_error"])
+def test_titles_come_without_marks_where_nothing_is_explained(index: sonicpy.Index, refusal: str) -> None:
+    class Spread(IndexBackend):
+        """A backend that refuses EXPLAIN, as a node does for a bucket that is spread."""
+
+        async def call(self, method: str, *args: Any, **options: Any) -> Any:
+            if method == "explain":
+                raise sonicpy.CommandError(refusal)
+            return await super().call(method, *args, **options)
+
+    def shown(collection: str, bucket: str, objects: list[str]) -> dict[str, dict[str, str]]:
+        return {"message:1": {"title": "Hello <b>Nantes</b>"}}
+
+    asked = {**SCOPE, "text": "nantes", "marked": True}
+    answer = TestClient(app(Spread(index), hits=shown), raise_server_exceptions=False).get("/v1/search", params=asked)
+    if refusal == "internal_error":
+        assert answer.status_code == 500
+        return
+    found = answer.json()
+    assert [hit["object"] for hit in found["hits"]] == ["message:1"]
+    assert found["shown"][0]["title"] == "Hello &lt;b&gt;Nantes&lt;/b&gt;"
+
+
 def test_changes_are_seen_at_once(index: sonicpy.Index, client: TestClient) -> None:
     body = {**SCOPE, "object": 3, "text": "a third message", "lang": "en"}
     assert client.post("/v1/push", json=body).json() == {"done": True}
@@ -351,6 +374,20 @@ def test_a_client_of_a_server_is_served_too(index: sonicpy.Index, client: TestCl
     assert len(found["hits"]) == 6
     assert figures["info"]["clients_connected"] >= 1
     assert health == {"status": "ok"}
+
+
+def test_a_server_suggests_as_many_words_as_it_may(tmp_path: Path) -> None:
+    async def ask(port: int) -> list[int]:
+        async with await sonicpy.connect_async(f"sonic://{HOST}:{port}") as client:
+            await client.push("messages", "default", "o", " ".join(f"word{number}" for number in range(30)))
+            transport = httpx.ASGITransport(app=app(client))
+            async with httpx.AsyncClient(transport=transport, base_url="http://here") as http:
+                asked = [{**SCOPE, "text": "wor", "suggestions": number} for number in (0, 1, 12, 13, 1000)]
+                answers = [await http.get("/v1/search", params=one) for one in asked]
+                return [len(answer.json()["suggestions"]) for answer in answers]
+
+    with Server(tmp_path, {"channel.search.suggest_limit_maximum": "12"}) as server:
+        assert asyncio.run(ask(server.port)) == [0, 1, 12, 6, 10]
 
 
 def test_a_text_replaces(index: sonicpy.Index, client: TestClient) -> None:

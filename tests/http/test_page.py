@@ -121,6 +121,16 @@ def test_search_as_you_type_finds_completes_and_explains(seen: Seen) -> None:
     assert "3 objects" in page.locator("#explanation").inner_text()
 
 
+def test_hits_are_shown_where_nothing_is_explained(seen: Seen) -> None:
+    refusal = {"status": 400, "detail": "EXPLAIN is refused: a bucket that is spread does not offer it"}
+    seen.page.route("**/v1/explain*", lambda route: route.fulfill(status=400, json=refusal))
+    seen.page.locator("#text").fill("lisbon")
+    seen.page.locator("#hits > li").first.wait_for()
+    assert names(seen.page) == ["message:2"]
+    assert not seen.page.locator("#words-why").is_visible()
+    seen.faults[:] = [fault for fault in seen.faults if "400" not in fault]  # the browser logs the refusal
+
+
 def test_escape_keeps_the_text_and_enter_takes_the_completions_away(seen: Seen) -> None:
     page = seen.page
     page.locator("#text").press_sequentially("weath", delay=20)

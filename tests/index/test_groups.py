@@ -130,6 +130,17 @@ def test_pages_behind_groups_of_several_buckets_show_each_once(sort: str, seed: 
             assert found == [(hit.bucket, hit.object, hit.group) for hit in every]
 
 
+@pytest.mark.parametrize(("ranking", "bucket"), [("sonic", "b"), ("newest", ["b", "d"])])
+def test_explain_refuses_what_a_query_refuses(ranking: str, bucket: str | list[str], tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path, config={"search.ranking": ranking}) as index:
+        index.push("c", "b", "o", "alpha")
+        index.push("c", "d", "o", "alpha")
+        for text in ("", "alpha"):
+            for ask in (index.query, index.explain):
+                with pytest.raises(sonicpy.InvalidArgument, match=f"search.ranking is {ranking}"):
+                    ask("c", bucket, text, group="price")
+
+
 def test_explain_shows_the_best_of_each_group(tmp_path: Path) -> None:
     with sonicpy.open(tmp_path / "i") as index:
         for number in range(9):

@@ -6,6 +6,7 @@ import contextlib
 from collections import Counter
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -189,6 +190,17 @@ def test_a_phrase_goes_with_everything(index: Index) -> None:
     assert set(index.query("c", "b", "ink", phrase="red ink", boost="n", limit=50)) == {
         f"o{n}" for n in range(1, 40, 2)
     }
+
+
+@pytest.mark.parametrize("options", [{}, {"sort": "newest"}, {"facets": ["*"]}, {"group": "n", "total": True}])
+def test_every_one_of_several_buckets_has_to_keep_the_order(tmp_path: Path, options: Any) -> None:
+    with opened(tmp_path, {}) as index:
+        index.push("c", "d", "old", "nothing of the kind")
+    with opened(tmp_path) as index:
+        index.push("c", "a", "one", "a new hotel")
+        assert index.query("c", ["a", "none"], "hotel", phrase="new hotel", **options).objects == ["one"]
+        with pytest.raises(sonicpy.InvalidArgument, match="does not keep the order"):
+            index.query("c", ["a", "d"], "hotel", phrase="new hotel", **options)
 
 
 texts_of_several = st.lists(st.tuples(st.sampled_from(["b", "d"]), st.sampled_from(OBJECTS), texts), max_size=10)

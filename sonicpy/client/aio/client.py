@@ -267,7 +267,7 @@ class AsyncClient(AsyncCare):
     ) -> Hits:
         """Return the objects that match a text, best first, with scores if the server gives them; see `Index.query`."""
         search = asked("QUERY", collection, bucket, text, options)
-        return await self._run(plans.query_with_facets(search, joined(search, facets)))
+        return await self._run(plans.query_with_facets(*joined(search, facets)))
 
     @with_options("FACETS")
     async def facets(

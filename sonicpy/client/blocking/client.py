@@ -267,7 +267,7 @@ class Client(Care):
     ) -> Hits:
         """Return the objects that match a text, best first, with scores if the server gives them; see `Index.query`."""
         search = asked("QUERY", collection, bucket, text, options)
-        return self._run(plans.query_with_facets(search, joined(search, facets)))
+        return self._run(plans.query_with_facets(*joined(search, facets)))
 
     @with_options("FACETS")
     def facets(self, collection: str, bucket: AnyBucket, text: str = "", **options: Unpack[FacetOptions]) -> Facets:

@@ -32,6 +32,9 @@ class Planned(Protocol):
     def how(self) -> Callable[[], "HowFound"]: ...
     @property
     def corrected(self) -> str | None: ...
+    @property
+    def parts(self) -> Sequence[int] | None: ...
+    def with_column(self, command: Query) -> Query: ...
 
 
 class AsksParts(Protocol):
@@ -42,7 +45,9 @@ class AsksParts(Protocol):
     async def planned(self, command: Search) -> Planned | None: ...
     async def behind(self, command: Query, name: str) -> Sequence[Any]: ...
     async def highest(self, command: Query) -> int | None: ...
-    async def ask(self, collection: str, bucket: str, kind: str, *fields: Any) -> list[bytes]: ...
+    async def ask(
+        self, collection: str, bucket: str, kind: str, *fields: Any, parts: Sequence[int] | None = None
+    ) -> list[bytes]: ...
 
 
 async def grouped(spread: AsksParts, command: Query) -> bytes:
@@ -62,7 +67,7 @@ async def grouped(spread: AsksParts, command: Query) -> bytes:
     if after is not None:
         behind = [*await spread.behind(command, after), last]
     plan = None if planned is None else planned.plan
-    page = await _page_of_groups(spread, command, None if plan is None else to_plain(plan), behind)
+    page = await _page_of_groups(spread, command, planned, behind)
     names, scores = [row[0] for row in page.rows], [None] * len(page.rows)
     hows, corrected = None, None
     if plan is not None and planned is not None and command.is_by_score:
@@ -82,18 +87,19 @@ async def grouped(spread: AsksParts, command: Query) -> bytes:
 
 
 async def _page_of_groups(
-    spread: AsksParts, command: Query, plan: Sequence[Any] | None, behind: Sequence[Any] | None
+    spread: AsksParts, command: Query, planned: Planned | None, behind: Sequence[Any] | None
 ) -> GroupPage:
     """Return a page of the best objects of groups, of as many groups of each part as it takes to be sure of the page.
 
     Args:
-        plan: as `to_plain` returns it; None: the text is empty.
+        planned: the plan of the text; None: it is empty.
         behind: as in `group_rows`.
     """
+    plan, parts = (None, None) if planned is None else (to_plain(planned.plan), planned.parts)
     asked, highest = command.offset + command.limit, await spread.highest(command)
     while True:
         search = list(Search(*command)._replace(offset=0, limit=asked))
-        answers = await spread.ask(*command.scope, "spread_grouped", search, plan, behind, highest)
+        answers = await spread.ask(*command.scope, "spread_grouped", search, plan, behind, highest, parts=parts)
         page = merge_groups([GroupRows(*json.loads(answer)) for answer in answers], command, behind, asked)
         if page.is_sure:  # at last when each part returns all of its groups
             return page
@@ -119,13 +125,15 @@ async def grouped_by_meaning(spread: AsksParts, command: Query, planned: Planned
     then the other groups by words.
     """
     check_ranking(spread.config)
+    command, parts = planned.with_column(command), planned.parts
     plan, highest = to_plain(planned.plan), await spread.highest(command)
     first = Search(*command)._replace(limit=command.depth, offset=0, total=False)
-    answers = await spread.ask(*command.scope, "spread_scored", list(first), plan, command.depth, highest)
+    fields = (list(first), plan, command.depth, highest)
+    answers = await spread.ask(*command.scope, "spread_scored", *fields, parts=parts)
     best, seen, names = _first_groups([json.loads(answer) for answer in answers], first, planned)
     end = command.offset + command.limit
     rest = first._replace(vector=None, limit=end + len(best), total=command.total)
-    answers = await spread.ask(*command.scope, "spread_grouped", list(rest), plan, None, highest)
+    answers = await spread.ask(*command.scope, "spread_grouped", list(rest), plan, None, highest, parts=parts)
     page = merge_groups([GroupRows(*json.loads(answer)) for answer in answers], rest, None)
     by_words: list[Any] = [tuple(row[:3]) for row in page.rows]
     scores = Page([], by_words, planned.plan.ceiling * highest_factor(command.boost), None).scores

@@ -12,17 +12,18 @@ from sonicpy.channel.commands import CountFacets, Query
 from sonicpy.cluster.peers.questions import Question
 from sonicpy.filters.sorting import NEWEST, facets_of
 from sonicpy.index.search.faceting import merge_facets, no_facets
-from sonicpy.index.search.plan import Plan, to_plain
+from sonicpy.index.search.plan import to_plain
 from sonicpy.index.search.refine import merge_sorted
 from sonicpy.search import Search
 
 if TYPE_CHECKING:
     from sonicpy.cluster.node.desk import Desk
+    from sonicpy.cluster.node.grouped_spread import Planned
     from sonicpy.cluster.node.places import Places
 
 Ask = Callable[..., Awaitable[list[bytes]]]
-"""Asks all parts of a bucket: (collection, bucket, kind of question, fields) -> answers."""
-PlanOf = Callable[[Any], Awaitable[Plan | None]]
+"""Asks parts of a bucket: (collection, bucket, kind of question, fields, parts) -> answers; see `Spread.ask`."""
+PlanOf = Callable[[Any], Awaitable["Planned | None"]]
 """Returns the plan of a search; None: its text has no words."""
 
 
@@ -42,26 +43,27 @@ class RefinedSpread:
 
     async def query(self, command: Query) -> bytes:
         """Return the reply to a QUERY with SORT, or with a filter and no text."""
-        plan = None
+        plan, parts = None, None
         if command.has_words:
-            plan = await self._plan_of(command)
-            if plan is None:
+            planned = await self._plan_of(command)
+            if planned is None:
                 return _event(command, [], 0)
+            plan, parts = to_plain(planned.plan), planned.parts
         behind = None if command.after is None else await self.behind(command, command.after)
-        fields = (list(Search(*command)), None if plan is None else to_plain(plan), behind)
-        found = [json.loads(answer) for answer in await self._ask(*command.scope, "spread_sorted", *fields)]
+        fields = (list(Search(*command)), plan, behind)
+        found = list(map(json.loads, await self._ask(*command.scope, "spread_sorted", *fields, parts=parts)))
         names = merge_sorted([rows for rows, _ in found], command.limit, command.offset)
         return _event(command, names, sum(int(count) for _, count in found) if command.total else 0)
 
     async def facets(self, command: CountFacets) -> bytes:
         """Return the reply to FACETS."""
-        plan = None
+        plan, parts = None, None
         if command.search.has_words:
-            plan = await self._plan_of(command.search)
-            if plan is None:
+            planned = await self._plan_of(command.search)
+            if planned is None:
                 return replies.result(no_facets(facets_of(command.of, command.ranges)).to_json())
-        fields = (list(command), None if plan is None else to_plain(plan))
-        answers = await self._ask(*command.scope, "spread_facets", *fields)
+            plan, parts = to_plain(planned.plan), planned.parts
+        answers = await self._ask(*command.scope, "spread_facets", list(command), plan, parts=parts)
         return replies.result(merge_facets(list(map(json.loads, answers)), command.limit).to_json())
 
     async def behind(self, command: Query, name: str) -> Sequence[Any]:

@@ -48,7 +48,7 @@ from sonicpy.ids import Scope, check_names
 from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.fitting import Typed, suggest_fitting
 from sonicpy.index.search.how import HowFound, corrected_text
-from sonicpy.index.search.likeness import check_ranking, check_vectors
+from sonicpy.index.search.likeness import NamedBits, check_ranking, check_vectors, vector_for_parts
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.meaning import MeantRows, merge_meant
 from sonicpy.index.search.packed_terms import PLAIN_FIELDS, pack_matching, pack_terms, pack_typed
@@ -57,7 +57,7 @@ from sonicpy.index.search.plan import Plan, only_whole, to_plain
 from sonicpy.index.search.ranking import PLANNERS
 from sonicpy.index.search.refine import check_ranking as check_filters
 from sonicpy.index.search.refine import check_spread
-from sonicpy.index.search.sketch import common_languages, likely_completions
+from sonicpy.index.search.sketch import columns_of, common_languages, holding_phrases, likely_completions
 from sonicpy.index.search.statistics import Sketch, SummedStatistics
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.index.search.suggest_passing import SUGGESTIONS_EXAMINED, most_passing
@@ -84,6 +84,8 @@ class _Planned(NamedTuple):
         acknowledged: the positions in the logs of the parts up to which the node had acknowledged changes then.
         how: names the words by which objects answer.
         corrected: see `corrected_text`.
+        columns: the columns of vectors of all parts; None: not known.
+        parts: the partitions of the parts that may hold objects of the answer; None: those of all parts.
     """
 
     began: float
@@ -91,6 +93,14 @@ class _Planned(NamedTuple):
     plan: Plan
     how: Callable[[], HowFound]
     corrected: str | None
+    columns: list[NamedBits] | None
+    parts: Sequence[int] | None
+
+    def with_column(self, command: Query) -> Query:
+        """Return a query whose vector names its column. Raises InvalidArgument if the vector fits no column."""
+        if command.vector is None or self.columns is None:
+            return command
+        return command._replace(vector=vector_for_parts(command.vector, self.columns))
 
 
 class Spread:
@@ -105,7 +115,7 @@ class Spread:
         self._places = places
         self._recorder = recorder
         self._plans: dict[Search, _Planned] = {}
-        self._refined = RefinedSpread(desk, places, self._ask, self._plan_alone)
+        self._refined = RefinedSpread(desk, places, self._ask, self._plan)
 
     async def execute(self, command: Command) -> bytes:
         """Return the reply to a command.
@@ -127,6 +137,7 @@ class Spread:
                 check_spread(command, self._recorder.config)
                 return await self._query(command)
             case CountFacets():
+                check_filters(self._recorder.config)
                 return await self._refined.facets(command)
             case Suggest():
                 return await self._suggest(command)
@@ -175,11 +186,13 @@ class Spread:
         found = await self._ask(*command.scope, "spread_highest", *command.scope, command.boost)
         return max((value for each in found if (value := json.loads(each)) is not None), default=None)
 
-    async def ask(self, collection: str, bucket: str, kind: str, *fields: Any) -> list[bytes]:
-        """Put the question `kind` with its `fields` to all parts of a bucket; return their answers. Raises StoreError
-        if a part does not answer.
+    async def ask(
+        self, collection: str, bucket: str, kind: str, *fields: Any, parts: Sequence[int] | None = None
+    ) -> list[bytes]:
+        """Put the question `kind` with its `fields` to the partitions `parts` of a bucket, None: to all of its parts;
+        return their answers. Raises StoreError if one does not answer.
         """
-        return await self._ask(collection, bucket, kind, *fields)
+        return await self._ask(collection, bucket, kind, *fields, parts=parts)
 
     # -- questions -----------------------------------------------------------------------------------------------------
 
@@ -187,10 +200,12 @@ class Spread:
         partition = self._places.partition_of(command.collection, command.bucket, command.object)
         return await self._desk.ask(partition, question_of(command))
 
-    async def _ask(self, collection: str, bucket: str, kind: str, *fields: Any) -> list[bytes]:
-        """Return the answers of all parts of a bucket to a question of this kind with these fields. Raises StoreError
-        if a part does not answer."""
-        return await self._ask_each([(part, kind, fields) for part in self._places.parts_of(collection, bucket)])
+    async def _ask(
+        self, collection: str, bucket: str, kind: str, *fields: Any, parts: Sequence[int] | None = None
+    ) -> list[bytes]:
+        """Return the answers of parts of a bucket to a question of this kind with these fields; see `ask`."""
+        asked = self._places.parts_of(collection, bucket) if parts is None else parts
+        return await self._ask_each([(part, kind, fields) for part in asked])
 
     async def _ask_each(
         self, questions: Sequence[tuple[int, str, tuple[Any, ...]]], *, once: bool = False
@@ -219,16 +234,16 @@ class Spread:
         if command.how + (command.boost is not None) + (command.vector is not None) > 1:
             return await self._scored(command, planned)
         if command.vector is not None:
-            names, scores, count = await self._meant(command, plan)
-            whole = await self._whole(command, plan, count)
+            names, scores, count = await self._meant(command, planned)
+            whole = await self._whole(command, planned, count)
             return replies.hits(zip(names, scores, strict=True), count, scores=command.scores, whole=whole)
         fields = (collection, bucket, to_plain(plan), offset + limit, total)
-        found = await self._find(command, *fields, how=command.how)
+        found = await self._find(command, planned, *fields, how=command.how)
         most = highest_factor(command.boost)
         page = merge([RemotePart(rows, count) for rows, count, *_ in found], plan, limit, offset, most)
         is_scored = self._recorder.config.search.ranking != "newest"
         shown = page.scores if is_scored else [None] * len(page.names)
-        whole = await self._whole(command, plan, page.total)
+        whole = await self._whole(command, planned, page.total)
         hows = None
         if command.how:
             how = planned.how()
@@ -244,14 +259,16 @@ class Spread:
         plan, how = planned.plan, planned.how()
         if command.vector is not None:
             check_ranking(self._recorder.config)
+            command = planned.with_column(command)
         wanted = max(command.depth if command.vector is not None else 0, command.offset + command.limit)
         fields = (list(Search(*command)), to_plain(plan), wanted, await self.highest(command))
-        answers = [json.loads(answer) for answer in await self._ask(*command.scope, "spread_scored", *fields)]
+        found = await self._ask(*command.scope, "spread_scored", *fields, parts=planned.parts)
+        answers = list(map(json.loads, found))
         check_vectors(refusal for *_, refusal in answers)
         most = highest_factor(command.boost)
         if command.vector is not None:
-            found = [MeantRows(rows, sums, total) for rows, total, _, sums, *_ in answers]
-            names, scores, total = merge_meant(found, plan, command, most)
+            meant = [MeantRows(rows, sums, total) for rows, total, _, sums, *_ in answers]
+            names, scores, total = merge_meant(meant, plan, command, most)
         else:
             parts = [RemotePart(rows, total) for rows, total, *_ in answers]
             page = merge(parts, plan, command.limit, command.offset, most)
@@ -262,28 +279,30 @@ class Spread:
             hows = [how.of(held[name]) for name in names]
         return replies.hits(
             zip(names, scores, strict=True), total, scores=command.scores,
-            whole=await self._whole(command, plan, total), hows=hows, corrected=planned.corrected,
+            whole=await self._whole(command, planned, total), hows=hows, corrected=planned.corrected,
         )  # fmt: skip
 
-    async def _meant(self, command: Query, plan: Plan) -> tuple[list[str], list[float], int | None]:
+    async def _meant(self, command: Query, planned: "_Planned") -> tuple[list[str], list[float], int | None]:
         """Return a page by words and meaning: names, scores and the number of all objects."""
         check_ranking(self._recorder.config)
+        command, plan = planned.with_column(command), planned.plan
         wanted = max(command.depth, command.offset + command.limit)
         more = () if command.filter is None else (command.filter,)
         fields = (*command.scope, to_plain(plan), wanted, command.total, command.vector, command.depth, *more)
-        answers = [json.loads(answer) for answer in await self._ask(*command.scope, "spread_meant", *fields)]
+        found = await self._ask(*command.scope, "spread_meant", *fields, parts=planned.parts)
+        answers = list(map(json.loads, found))
         check_vectors(refusal for *_, refusal in answers)
         return merge_meant([MeantRows(rows, sums, total) for rows, sums, total, _ in answers], plan, command)
 
-    async def _whole(self, command: Query, plan: Plan, total: int | None) -> int | None:
+    async def _whole(self, command: Query, planned: "_Planned", total: int | None) -> int | None:
         """Return the number of objects that answer by whole words; None: it was not asked for."""
-        whole = only_whole(plan)
+        whole = only_whole(planned.plan)
         if not command.counts_whole or whole is None:
             return total if command.counts_whole else None
         fields = (command.collection, command.bucket, to_plain(whole), 0, True)
-        return sum(int(count) for _, count in await self._find(command, *fields))
+        return sum(int(count) for _, count in await self._find(command, planned, *fields))
 
-    async def _find(self, command: Query, *fields: Any, how: bool = False) -> list[Any]:
+    async def _find(self, command: Query, planned: "_Planned", *fields: Any, how: bool = False) -> list[Any]:
         """Return the best objects of each part, and the number of all; see `SpreadParts.spread_find`."""
         kind: str = "spread_find"
         more: tuple[str | int | None, ...] = ()
@@ -292,7 +311,7 @@ class Spread:
         elif command.filter is not None:
             kind, more = "spread_find_filtered", (command.filter,)
         kind = "spread_how" if how else kind
-        found = await self._ask(*command.scope, kind, *fields, *more)
+        found = await self._ask(*command.scope, kind, *fields, *more, parts=planned.parts)
         return [json.loads(answer) for answer in found]
 
     async def _plan(self, command: Search) -> "_Planned | None":
@@ -322,7 +341,9 @@ class Spread:
         if len(self._plans) >= CACHED_MAX:
             self._plans.clear()
         how, corrected = partial(HowFound, plan, terms), corrected_text(key.text, plan, statistics)
-        planned = _Planned(began, acknowledged, plan, how, corrected)
+        holding, parts = holding_phrases(plan, sketches), self._places.parts_of(*key.scope)
+        asked = None if holding is None else [parts[place] for place in holding]
+        planned = _Planned(began, acknowledged, plan, how, corrected, columns_of(sketches), asked)
         self._plans[key] = planned
         return planned
 
@@ -331,10 +352,6 @@ class Spread:
         if key.syntax != "web" or ":" not in key.text:
             return frozenset()
         return frozenset(chain.from_iterable(map(json.loads, await self._ask(*key.scope, "spread_fields", *key.scope))))
-
-    async def _plan_alone(self, command: Search) -> Plan | None:
-        planned = await self._plan(command)
-        return None if planned is None else planned.plan
 
     async def _sketches(self, scope: Scope, terms: Sequence[Any], matching: Matching | None) -> list[Sketch]:
         """Return the sketch of each part of a bucket for the words of a query."""

@@ -32,12 +32,12 @@ export async function post(path, body) {
   return held;
 }
 
-/** Return the answer of a request; null: the key does not allow it. */
-export async function allowed(asked) {
+/** Return the answer of a request; null: it is refused with one of these statuses, such as 403: the key does not allow it. */
+export async function allowed(asked, refused = [403]) {
   try {
     return await asked;
   } catch (error) {
-    if (error.status !== 403) throw error;
+    if (!refused.includes(error.status)) throw error;
     return null;
   }
 }

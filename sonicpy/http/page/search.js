@@ -16,6 +16,7 @@ const WORDS_SHOWN = 24;
 const EXCERPT = 240;
 const SYNTAX = "web";
 const ANY = " "; // a text without words: with a filter, all objects answer that pass
+const UNEXPLAINED = [400, 403, 501]; // a spread bucket has no explanations; what is wrong with the query, the search says
 let running = null;
 
 /** Show the search that the state names; a newer question ends an older one. */
@@ -32,7 +33,7 @@ export async function showSearch() {
     const asked = { collection, bucket, text: text || ANY };
     const [found, explained] = await Promise.all([
       get("v1/search", { ...asked, ...filtered(), limit: PAGE, marked: true, total: true, syntax: SYNTAX }, signal),
-      allowed(get("v1/explain", { ...asked, filter: state.filter, group: state.group, limit: PAGE, syntax: SYNTAX }, signal)),
+      allowed(get("v1/explain", { ...asked, filter: state.filter, group: state.group, limit: PAGE, syntax: SYNTAX }, signal), UNEXPLAINED),
     ]);
     draw(found, explained);
     say(null);

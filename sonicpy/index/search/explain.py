@@ -35,8 +35,8 @@ from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.meaning import find_meant
 from sonicpy.index.search.parts import WHOLLY, MadeOf, Word, bind, find, named_together, share_of
 from sonicpy.index.search.plan import AS_TYPED, NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
-from sonicpy.index.search.ranking import AnyLexicon, FoundPart, carry_out, count_whole, find_by
-from sonicpy.index.search.refine import PASSING_ALL, condition_of, passing_of
+from sonicpy.index.search.ranking import AnyLexicon, FoundPart, carry_out, check_together, count_whole, find_by
+from sonicpy.index.search.refine import PASSING_ALL, check_ranking, condition_of, passing_of
 from sonicpy.index.search.several import SeveralParts, UnitedLexicon, parts_of
 from sonicpy.index.search.web_syntax import notes_of
 from sonicpy.rules import FIRST
@@ -117,6 +117,8 @@ def explain(analysed: Analysed, lexicon: AnyLexicon | None, config: "Config") ->
         if passing.masks is not None:
             unfiltered = find_by(plan, lexicon, 0, config.store.kv.retain_word_objects, total=True).total
     elif lexicon is not None and analysed.search.is_refined and not analysed.search.has_words:
+        check_ranking(config)
+        check_together(lexicon, config)
         hits, total = _hits_by_filter(lexicon, analysed.search)
         unfiltered = None if passing.masks is None else sum(state.objects for state in states)
     return Explanation(

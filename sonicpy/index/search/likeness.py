@@ -21,7 +21,7 @@ from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.parts import Found, Page, Part
 from sonicpy.index.search.several import PlacedObject, SeveralParts, UnitedLexicon, in_buckets
 from sonicpy.search import Search
-from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, column_named, live_columns
+from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, VectorColumn, column_named, live_columns
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.vectors import read_numbers
 
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 Sums = Sequence[int | None]
 """The likeness of each of some objects to a query, as `likenesses` returns them."""
+
+NamedBits = tuple[str, int]
+"""The name of a column of vectors, and the number of their bits."""
 
 
 class Likeness(NamedTuple):
@@ -79,6 +82,31 @@ def sums_of(reader: BucketReader, vector: str, iids: Sequence[int]) -> Sums | st
         return f"it has {len(query)} numbers, the vectors {column.name} of the bucket {column.bits}"
     places = column.places(reader.state.bucket, iids)
     return likenesses(query, places, reader.vector_rows(list(dict(places))))
+
+
+def sums_in_part(reader: BucketReader, vector: str, iids: Sequence[int]) -> Sums | str:
+    """Return `sums_of` in a part of a spread bucket, where the named column may be one of other parts alone."""
+    name, _ = read_numbers(vector)
+    if name and all(column.name != name for column in live_columns(reader.fact(VECTOR_COLUMNS))):
+        return [None] * len(iids)
+    return sums_of(reader, vector, iids)
+
+
+def vector_for_parts(vector: str, columns: Iterable[NamedBits]) -> str:
+    """Return the vector of a query with the name of its column, for the parts of a spread bucket.
+
+    Args:
+        columns: the columns of all parts.
+
+    Raises:
+        InvalidArgument: the vector fits no column by its name.
+    """
+    name, _ = read_numbers(vector)
+    united = {column: VectorColumn(column, bits, 0) for column, bits in columns}
+    found = column_named(tuple(united.values()), name)
+    if isinstance(found, str):
+        raise refused_vector(found)
+    return vector if found is None or name else f"{found.name}:{vector}"
 
 
 def refused_vector(why: str) -> InvalidArgument:

@@ -142,13 +142,21 @@ def phrase_masks(plan: Plan, reader: BucketReader) -> Iterable[Mask]:
     """
     if not plan.phrases:
         return
-    is_kept = keeps_order(reader)
-    for is_needed, places in plan.phrases:
-        if is_kept and len(places) > 1:
+    check_orders(plan, (reader,))
+    if not keeps_order(reader):
+        return
+    for _, places in plan.phrases:
+        if len(places) > 1:
             checks = _CHECKS.get()
             yield _mask(reader, places) if checks is None else checks.mask(reader, places)
-        elif is_needed and not is_kept and reader.state.objects:
-            raise InvalidArgument(NOT_KEPT, "invalid_meta_value", NOT_KEPT)
+
+
+def check_orders(plan: Plan, readers: Iterable[BucketReader]) -> None:
+    """Raise InvalidArgument if a phrase of a plan is needed, and one of some buckets keeps no order of words."""
+    if any(is_needed for is_needed, _ in plan.phrases):
+        for reader in readers:
+            if reader.state.objects and not keeps_order(reader):
+                raise InvalidArgument(NOT_KEPT, "invalid_meta_value", NOT_KEPT)
 
 
 def keeps_order(reader: BucketReader) -> bool:

@@ -387,6 +387,10 @@ def find_in_several(
     has_named = any(map(is_named, words))
     finds_strangers = any(clause.role & FORBIDDEN and clause.role & BRINGS for clause in plan.clauses)
     holders: Iterable[int] = range(len(united.parts))
+    if plan.phrases:
+        from sonicpy.index.search.phrases import check_orders  # noqa: PLC0415  loaded when it is needed
+
+        check_orders(plan, (part.reader for part in united.parts))  # also of buckets without the words, as SORT does
     if not (has_named or finds_strangers):
         holders = united.holders(words)
     for place in holders:

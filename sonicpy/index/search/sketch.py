@@ -12,6 +12,7 @@ from sonicpy._native.clauses import without_family
 from sonicpy._native.completions import likely_of_all
 from sonicpy._native.expansions import EXAMINED, edits_allowed, swapped_words
 from sonicpy._native.neighbours import TERMS_MAX
+from sonicpy._native.plan import Plan
 from sonicpy._native.planner import EXPANDED_WORDS, may_go_on
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
@@ -33,6 +34,8 @@ from sonicpy.index.search.synonym_matches import Matches, has_family
 from sonicpy.index.search.web_syntax import BEGUN
 from sonicpy.index.search.web_syntax import PART as INNER
 from sonicpy.store.rows.language_counts import LANGUAGES, add_counted, languages_in
+from sonicpy.store.rows.order_rows import ORDERED
+from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, live_columns
 
 if TYPE_CHECKING:
     from sonicpy.config import Config
@@ -77,6 +80,7 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Mat
         sketch.add_demands(terms, demands, matching)
     if matching is not None:
         sketch.add_languages(matching)
+    sketch.add_kinds()
     return sketch.sketch
 
 
@@ -88,6 +92,25 @@ def common_languages(sketches: Sequence[Sketch]) -> tuple[str, ...]:
     languages = languages_in(counted)
     asked = [sketch["languages"] for sketch in sketches if "languages" in sketch]
     return languages if any(each != list(languages) for each in asked) else ()
+
+
+def columns_of(sketches: Sequence[Sketch]) -> list[tuple[str, int]] | None:
+    """Return the name and the bits of each column of vectors of all parts; None: not all parts give theirs."""
+    if not all("columns" in sketch for sketch in sketches):  # a node of an older version
+        return None
+    return [(name, bits) for sketch in sketches for name, bits in sketch["columns"]]
+
+
+def holding_phrases(plan: Plan, sketches: Sequence[Sketch]) -> list[int] | None:
+    """Return the places of the parts that may hold the phrases of a plan; None: all may. The bucket keeps the order of
+    words if one of its parts does; no object of the other parts then holds a phrase.
+    """
+    if not plan.phrases or not any(sketch.get("ordered") for sketch in sketches):
+        return None
+    plan.phrases = tuple(phrase for phrase in plan.phrases if len(phrase[1]) > 1)  # one word is in order anywhere
+    if not plan.phrases:
+        return None
+    return [place for place, sketch in enumerate(sketches) if sketch.get("ordered", True)]  # older versions lack it
 
 
 def pack_completions(lexicon: Lexicon, term: bytes) -> bytes | None:
@@ -207,6 +230,12 @@ class _Sketcher:
         """Add the counts of the part's texts by language, and the languages by which it finds families."""
         self.sketch["counted"] = (self._lexicon.reader.fact(LANGUAGES) or b"").decode()
         self.sketch["languages"] = list(self._lexicon.languages_for(matching))
+
+    def add_kinds(self) -> None:
+        """Add the columns of vectors of the part, and whether it keeps the order of words."""
+        reader = self._lexicon.reader
+        self.sketch["columns"] = [(column.name, column.bits) for column in live_columns(reader.fact(VECTOR_COLUMNS))]
+        self.sketch["ordered"] = reader.fact(ORDERED) is not None
 
     def add_others(self, word: bytes, completed: int, edits: int, *, transpositions: bool) -> None:
         """Add the completions and corrections of a word to the sketch, with their rows: at most `completed`

@@ -39,7 +39,7 @@ Values from 3 to 6 give equal results on lists of misspellings.
 Sketch = dict[str, Any]
 """The statistics of a bucket, or of a part of one, for JSON: objects, length (the sum of their lengths), words {word:
 [objects, hidden]}, families, doubtful, joined, completed, corrected and begun {word: [words]}; words in corrected and
-begun come with their distances.
+begun come with their distances; columns of vectors [[name, bits]], and ordered, whether the order of words is kept.
 """
 
 NO_SKETCH: Sketch = {
@@ -52,6 +52,8 @@ NO_SKETCH: Sketch = {
     "completed": {},
     "corrected": {},
     "begun": {},
+    "columns": [],
+    "ordered": False,
 }
 """The statistics of a part that does not have the bucket."""
 
