@@ -55,8 +55,9 @@ def is_claimed(held: Notes, bucket: str, owner: str, prefix: str) -> bool | str:
     if other is not None:
         which = f"the objects of the bucket {bucket!r} whose names begin with {other!r} are"
         return (
-            f"{which if other else f'the bucket {bucket!r} is'} the mirror of {without_password(held[other]['owner'])!r}; "
-            "allowed are another bucket, a prefix that does not overlap, or FLUSHB first"
+            f"{which if other else f'the bucket {bucket!r} is'} the mirror of "
+            f"{without_password(held[other]['owner'])!r}; allowed are another bucket, a prefix that does not overlap, "
+            "or FLUSHB first"
         )
     if prefix not in held and len(held) >= MIRRORS_MAX:
         return f"the bucket {bucket!r} has {MIRRORS_MAX} mirrors; allowed are {MIRRORS_MAX}"
