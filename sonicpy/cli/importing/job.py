@@ -116,7 +116,8 @@ class ImportJob:
 
     def _check_columns(self, rows: Sequence[SourceRow]) -> None:
         columns = list(dict.fromkeys(chain.from_iterable(rows)))
-        missing = self._fields.missing(columns) if columns else None
+        exported = any(map(self._fields.is_exported, rows))
+        missing = self._fields.missing(columns, exported=exported) if columns else None
         if missing is None:
             repeated = self._fields.first_read(rows[0], self._source.repeated) if columns else None
             if repeated is not None:
