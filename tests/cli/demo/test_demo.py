@@ -98,7 +98,7 @@ def test_the_page_the_channel_and_the_queries_to_try(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_a_browser_in_the_terminal_reads_the_page(tmp_path: Path) -> None:
-    """It waits for the server as long as the server would wait for it."""
+    """A browser in the terminal waits for the server, which must not wait for the browser."""
     read = "import sys, urllib.request as r; open('read', 'wb').write(r.urlopen(sys.argv[1], timeout=60).read())"
     (tmp_path / "browser.py").write_text(read)
     process = subprocess.Popen(
