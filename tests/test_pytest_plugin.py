@@ -33,6 +33,9 @@ def test_every_test_finds_an_empty_server(sonicpy_server, number):
         for name in ("c", "d.e"):
             client.push(name, "b", f"o{number}", "hello from nantes")
         assert client.query("c", "b", "nantes") == [f"o{number}"]
+        for name in ("c", "without_a_bucket"):
+            assert client.synonyms(name) == []
+            client.set_synonyms(name, [f"nantes, town{number}"])
     served.append(sonicpy_server.port)
     assert len(set(served)) == 1
 

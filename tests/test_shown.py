@@ -71,6 +71,13 @@ WRONG = [
 ]
 
 
+@pytest.mark.parametrize("content", ["def show(", "nothing", "raise KeyError('x')", "import sys; sys.path.no"])
+def test_a_module_that_cannot_be_run_gets_a_sentence(tmp_path: Path, content: str) -> None:
+    (tmp_path / "module.py").write_text(content)
+    with pytest.raises(ConfigError, match="which shows objects, cannot be imported"):
+        shows(f"{tmp_path}/module.py:show")
+
+
 @pytest.mark.parametrize(("setting", "said"), WRONG)
 def test_a_setting_that_names_nothing_gets_a_sentence(setting: str, said: str) -> None:
     with pytest.raises(ConfigError) as refused:

@@ -149,7 +149,7 @@ def _function(setting: str) -> Show:
     place, _, name = setting.rpartition(":")
     try:
         call = getattr(module_at(place), name)
-    except (ImportError, AttributeError, OSError, ValueError) as error:
+    except Exception as error:  # noqa: BLE001 - of a module that the setting names
         raise ConfigError(f"{setting!r}, which shows objects, cannot be imported: {error}.") from error
     return _calling(call)
 

@@ -46,6 +46,14 @@ def brokers(arguments: argparse.Namespace) -> str:
     return found
 
 
+def names_cluster(arguments: argparse.Namespace) -> bool:
+    """Return whether the arguments name a cluster: by --cluster, or by the variable, unless they name a folder."""
+    if arguments.cluster is not None:
+        return True
+    is_local = arguments.data is not None or arguments.config is not None
+    return not is_local and bool(os.environ.get(CLUSTER_VARIABLE))
+
+
 def shows_password(addresses: str) -> bool:
     """Return whether addresses hold a user, a password or a token."""
     return "@" in addresses

@@ -1,5 +1,6 @@
 """The displays of hits for `query --show`: titles, texts and links, or values that the objects have."""
 
+import os.path
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -39,8 +40,8 @@ def displays(setting: str | None, index: "Target", collection: str, bucket: str)
     """
     if setting is None:
         return lambda hits: [Display({}, []) for _ in hits]
-    is_file = Path(setting).suffix in READERS or Path(setting).is_file()
-    if not is_file and all(is_name(name) for name in setting.split(",")):
+    is_of_rows = "{object}" in setting or Path(setting).suffix in READERS or os.path.isfile(setting)
+    if not is_of_rows and all(is_name(name) for name in setting.split(",")):
         return _of_values(setting.split(","), index, collection, bucket)
     return _of_rows(setting, shows(setting), collection, bucket)
 

@@ -16,7 +16,7 @@ from sonicpy.access.scopes import check_reach
 from sonicpy.access.tokens import check_secret, signing_secret
 from sonicpy.access.verbs import FILTERED
 from sonicpy.cli.arguments import Verbs
-from sonicpy.cli.brokers import add_brokers, brokers
+from sonicpy.cli.brokers import add_brokers, brokers, names_cluster
 from sonicpy.cli.cluster_room import load_cluster
 from sonicpy.cli.output import remark, show
 from sonicpy.cli.settings import add_index_flags, load_settings
@@ -127,7 +127,7 @@ def run_sign(arguments: argparse.Namespace) -> int:
         raise ConfigError("server.secret is not set; allowed is a text of at least 32 characters, chosen at random.")
     check_secret(secret)
     signing = signing_secret(secret, name)
-    if arguments.cluster is None and config.server.keys is None:
+    if not names_cluster(arguments) and config.server.keys is None:
         held = [key.name for key in _store(arguments).all()]
         if held and name not in held:
             remark(
@@ -155,7 +155,7 @@ def _toml(value: Any) -> str:
 
 
 def _store(arguments: argparse.Namespace) -> Any:
-    if arguments.cluster is not None:
+    if names_cluster(arguments):
         registered = load_cluster("registry.registered_keys")
         return registered.ClusterKeys(brokers(arguments))
     return KeyStore(Path(load_settings(arguments).config.store.kv.path))

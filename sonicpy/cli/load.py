@@ -134,7 +134,7 @@ def run_set(arguments: argparse.Namespace) -> int:
     if outcome is None:
         print("sonicpy: no agents available", file=sys.stderr)
         return NO_AGENTS
-    print(as_text(outcome))
+    print(as_text(outcome), flush=True)
     if arguments.output:
         write_csv(outcome, arguments.output)
     if arguments.json:

@@ -44,7 +44,8 @@ def main(argv: list[str] | None = None) -> int:
     arguments = parse(sys.argv[1:] if argv is None else argv)
     run: Callable[[argparse.Namespace], int] = arguments.run
     _escape_unprintable()
-    remark_visible(arguments)
+    if argv is None:  # a line of `sonicpy shell` is in no list of processes
+        remark_visible(arguments)
     try:
         status = run(arguments)
         sys.stdout.flush()
@@ -60,7 +61,10 @@ def main(argv: list[str] | None = None) -> int:
         _drop_output()
         return READER_LEFT
     except OSError as error:  # such as a full disk that stdout is written to
-        _drop_output()
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _drop_output()
         return _fail(f"{error.filename or 'the output'}: {error.strerror or error}", FAILED)
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)

@@ -200,7 +200,7 @@ def consolidate(arguments: argparse.Namespace) -> int:
 
 def compact(arguments: argparse.Namespace) -> int:
     """Shrink the data file of a folder; return the exit status. Raises SonicError if that fails."""
-    if server_url(arguments) is not None:
+    if arguments.path is None and server_url(arguments) is not None:
         raise NotOffered("compact", "the folder must not be open: end the server, and name the folder")
     config = load_settings(arguments).config
     folder: Path = arguments.path or config.store.kv.path

@@ -15,12 +15,13 @@ from typing import Any
 
 from sonicpy.api.missing import is_missing, joined
 from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
+from sonicpy.arguments import without_password
 from sonicpy.cli.arguments import STDIN, Named, Verbs, bucket_name, collection_name, language, seconds
 from sonicpy.cli.importing.in_step import FolderTarget, MirrorTarget, ServerTarget
 from sonicpy.cli.importing.job import CHUNK_ROWS
 from sonicpy.cli.importing.mapping import FieldMapping, scaled, split_tags, text_of_field, vector_in
 from sonicpy.cli.importing.row_sources import UTF8
-from sonicpy.cli.importing.tables import MissingFile, TableSource, is_database, shown_url
+from sonicpy.cli.importing.tables import MissingFile, TableSource, is_database
 from sonicpy.cli.importing.verb import add_field_flag, add_format_flags, source_of, value_column
 from sonicpy.cli.output import remark, show
 from sonicpy.cli.scoped import DEFAULT_BUCKET
@@ -367,14 +368,14 @@ def _source(arguments: argparse.Namespace) -> Any:
         if given != (None, None, False, UTF8):
             raise ConfigError(
                 "flags --format, --delimiter, --no-header and --encoding are for files, and "
-                f"{shown_url(arguments.source)} is a database."
+                f"{without_password(arguments.source)} is a database."
             )
         return TableSource(arguments.source, arguments.watermark)
     return FileSource(arguments)
 
 
 def _owner(arguments: argparse.Namespace) -> str:
-    owner: str = arguments.owner or " ".join(shown_url(arguments.source).split())
+    owner: str = arguments.owner or " ".join(without_password(arguments.source).split())
     return owner
 
 
@@ -404,10 +405,10 @@ def _checked(
     missing = fields.missing(columns) if columns else None
     if missing is not None:
         found = ", ".join(map(repr, columns))
-        raise ConfigError(f"{shown_url(arguments.source)} has {missing}; it has {found}.")
+        raise ConfigError(f"{without_password(arguments.source)} has {missing}; it has {found}.")
     repeated = fields.first_read(first[0], source.repeated) if first else None
     if repeated is not None:
-        raise ConfigError(f"{shown_url(arguments.source)} has several columns {repeated!r}; rename all but one.")
+        raise ConfigError(f"{without_password(arguments.source)} has several columns {repeated!r}; rename all but one.")
     yield from chain(first, rows)
 
 

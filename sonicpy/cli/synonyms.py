@@ -2,11 +2,10 @@
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
 from sonicpy.cli.absent import remark_absent
-from sonicpy.cli.arguments import Verbs, collection_name
+from sonicpy.cli.arguments import Verbs, collection_name, read_text
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_target
 from sonicpy.errors import ConfigError
 from sonicpy.index.synonym_texts import rule_lines
@@ -56,7 +55,7 @@ def synonyms(arguments: argparse.Namespace) -> int:
 def _lines(file: str) -> list[str]:
     """Return the lines of a file. Raises ConfigError if it cannot be read."""
     try:
-        return sys.stdin.readlines() if file == "-" else Path(file).read_text(encoding="utf-8").splitlines()
+        return (read_text() if file == "-" else Path(file).read_text(encoding="utf-8")).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         is_rule = isinstance(error, FileNotFoundError) and ("," in file or "=>" in file)
         meant = "; without --set and --add it is a rule: sonicpy synonyms COLLECTION RULE" if is_rule else ""

@@ -79,7 +79,8 @@ def split_urls(text: str) -> list[str]:
             urls.append(url)
             continue
         if "" in hosts:
-            raise ConfigError(f'the address of the server has no host beside a comma in "{parts["hosts"]}".')
+            where = "" if "@" in parts["tail"] else f' in "{parts["hosts"]}"'  # else they are a part of a password
+            raise ConfigError(f"the address of the server has no host beside a comma{where}.")
         urls += [parts["head"] + host + parts["tail"] for host in hosts]
     return urls
 
@@ -98,13 +99,24 @@ def read_url(url: str, *, password: str | None = None, tls: ssl.SSLContext | Non
     _check_text("password", password or "")
     try:
         parts = urlsplit(url)
-        port = parts.port
-    except ValueError as error:
-        raise ConfigError(f"the address of the server cannot be read: {error}; allowed is {FORMS}.") from error
+    except ValueError:  # the message may hold a part of a password, as that of a port may
+        raise ConfigError(f"the address of the server cannot be read: its host is wrong; allowed is {FORMS}.") from None
     if not parts.scheme:
         raise ConfigError(f"the address of the server does not begin with sonic:// or the like; allowed is {FORMS}.")
     if parts.scheme not in _KEYS:
         raise ConfigError(f'the address of the server begins with "{parts.scheme}:"; allowed is {FORMS}.')
+    try:
+        port = parts.port
+    except ValueError:
+        raise ConfigError(
+            "the address of the server cannot be read: its port is no number from 0 to 65535, or its password has a /, "
+            f"? or # that is not percent-encoded; allowed is {FORMS}."
+        ) from None
+    if parts.scheme != "sonic+unix" and any("@" in part for part in (parts.path, parts.fragment)):
+        raise ConfigError(
+            "the address of the server has an @ after the port; allowed is a password before the host, with /, ? and # "
+            f"percent-encoded: {FORMS}."
+        )
     options = _options(parts)
     if password is None:
         password = options.get("password") if parts.password is None else _decoded(parts.password)
@@ -132,7 +144,8 @@ def _options(parts: SplitResult) -> dict[str, str]:
     for key in options:
         if key not in allowed:
             names = ", ".join(sorted(allowed))
-            raise ConfigError(f'the address of the server has an unknown option "{key}"; allowed: {names}.')
+            shown = "" if "@" in parts.query else f' "{key}"'  # else it may be a part of a password
+            raise ConfigError(f"the address of the server has an unknown option{shown}; allowed: {names}.")
     return options
 
 

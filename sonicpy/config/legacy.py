@@ -6,7 +6,7 @@ Only a plain value in the place of a section is an error; for everything else th
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from sonicpy.config.problems import hint, show
+from sonicpy.config.problems import hint, show_whole
 from sonicpy.config.settings import FIELDS
 from sonicpy.errors import ConfigError
 
@@ -118,7 +118,7 @@ def resolve(given: Iterable[Given]) -> Resolved:
     old_search: list[Given] = []
     for item in given:
         if item.key in SECTIONS:
-            raise ConfigError(f"{item.where} is {show(item.value)}; allowed is a section with keys.")
+            raise ConfigError(f"{item.where} is {show_whole(item.value)}; allowed is a section with keys.")
         if item.key in OLD_SEARCH_KEYS:
             old_search.append(item)
         else:

@@ -61,6 +61,13 @@ def show(value: object) -> str:
     return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}..."
 
 
+def show_whole(value: object) -> str:
+    """Return `value`, found in the place of a section, as `show` does; of a list or a table with values its type,
+    because it may hold a password.
+    """
+    return f"a value of type {type(value).__name__}" if value and isinstance(value, list | dict) else show(value)
+
+
 def hint(key: str, known: Iterable[str]) -> str:
     """Return the part of a sentence that names the known key most similar to `key`; empty if no key is similar."""
     best = process.extractOne(key, list(known), scorer=fuzz.ratio, score_cutoff=NEAR_ENOUGH)
@@ -89,7 +96,7 @@ def _known_part(path: Sequence[str], fields: Mapping[str, FieldInfo]) -> str | N
 def _describe_structure(path: str, kind: str, value: object, fields: Mapping[str, FieldInfo]) -> str:
     if kind == "extra_forbidden":
         return f"{path or show(path)} is not a known key{hint(path, fields)}."
-    return f"{path or 'the configuration'} is {show(value)}; allowed is a section with keys."
+    return f"{path or 'the configuration'} is {show_whole(value)}; allowed is a section with keys."
 
 
 def _found(field: FieldInfo, value: object) -> str:

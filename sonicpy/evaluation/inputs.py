@@ -23,6 +23,7 @@ DOCUMENT_FILES = ("docs.jsonl", "corpus.jsonl")
 QUERIES_FILE = "queries.jsonl"
 JUDGEMENT_FILES = ("qrels.tsv", "qrels/test.tsv", "qrels/dev.tsv", "qrels/train.tsv")
 SENTENCE_COLUMNS = 4
+COUNT_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +116,16 @@ def read_words(path: Path) -> dict[str, int]:
     """Return word -> count from a file with one word a line; a count may follow a word after white space.
 
     Raises:
-        EvaluationError: the file cannot be read, or a count is not a whole number.
+        EvaluationError: the file cannot be read, or a count is not a whole number of at most 18 digits.
     """
     words = {}
     for number, line in enumerate(_lines(path), 1):
         word, *counts = line.lstrip("\ufeff").split()[:2] or [""]
-        if counts and not counts[0].isdecimal():
-            raise EvaluationError(f"{path}, line {number}: {counts[0]!r} is no count; allowed is a whole number")
+        if counts and re.fullmatch(r"\d{1,18}", counts[0]) is None:
+            given = counts[0] if len(counts[0]) <= COUNT_SHOWN else f"{counts[0][:COUNT_SHOWN]}..."
+            raise EvaluationError(
+                f"{path}, line {number}: {given!r} is no count; allowed is a whole number of at most 18 digits"
+            )
         if word:
             words[word] = int(counts[0]) if counts else 1
     return words

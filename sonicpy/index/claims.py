@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sonicpy.arguments import check_source
+from sonicpy.arguments import check_source, without_password
 from sonicpy.store.changing.mutations import ChangeFields
 from sonicpy.store.fields.all_fields import FACTS
 from sonicpy.store.fields.facts import pack_facts
@@ -21,7 +21,7 @@ def claim_of(
     """Return the change that notes a mirror, and creates the bucket if it is missing.
 
     Args:
-        owner: the name of the source.
+        owner: the name of the source; if it is a URL, its password is not noted.
         prefix: the names of the mirror's objects begin with it.
         rules: the rules of a new bucket.
         more: further entries of the note, by name.
@@ -30,7 +30,10 @@ def claim_of(
         InvalidArgument: the owner or the prefix is not allowed.
     """
     check_source(owner, prefix)
-    facts = {RULES: pack_rules(rules), MIRRORS: pack_mirrors({prefix: {"owner": owner, **(more or {})}})}
+    facts = {
+        RULES: pack_rules(rules),
+        MIRRORS: pack_mirrors({prefix: {"owner": without_password(owner), **(more or {})}}),
+    }
     return ChangeFields(collection, bucket, "", FieldMode.ADD, ((FACTS.id, pack_facts(facts)),))
 
 
@@ -41,7 +44,7 @@ def notes_in(view: View, collection: str, bucket: str) -> Notes:
 
 
 def is_claimed(held: Notes, bucket: str, owner: str, prefix: str) -> bool | str:
-    """Return whether a mirror is noted already; the reason as a sentence if it cannot be.
+    """Return whether a mirror is noted already, without a password; the reason as a sentence if it cannot be.
 
     Args:
         held: the mirrors of the bucket.
@@ -52,9 +55,10 @@ def is_claimed(held: Notes, bucket: str, owner: str, prefix: str) -> bool | str:
     if other is not None:
         which = f"the objects of the bucket {bucket!r} whose names begin with {other!r} are"
         return (
-            f"{which if other else f'the bucket {bucket!r} is'} the mirror of {held[other]['owner']!r}; allowed are "
-            "another bucket, a prefix that does not overlap, or FLUSHB first"
+            f"{which if other else f'the bucket {bucket!r} is'} the mirror of "
+            f"{without_password(held[other]['owner'])!r}; allowed are another bucket, a prefix that does not overlap, "
+            "or FLUSHB first"
         )
     if prefix not in held and len(held) >= MIRRORS_MAX:
         return f"the bucket {bucket!r} has {MIRRORS_MAX} mirrors; allowed are {MIRRORS_MAX}"
-    return prefix in held
+    return prefix in held and held[prefix]["owner"] == without_password(owner)

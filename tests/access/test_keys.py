@@ -218,6 +218,22 @@ def test_a_file_of_keys_is_read_again(store: KeyStore, tmp_path: Path, capsys: p
         KeyFile(path)
 
 
+def test_keys_of_a_cluster_in_the_environment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("nats", reason="needs nats-py")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SONICPY_CLUSTER", "http://me:secret@host")
+    for verb in (["add", "web", "--bucket", "c"], ["list"], ["revoke", "web"], ["export"]):
+        assert main(["keys", *verb]) == 2
+        said = capsys.readouterr().err
+        assert "--cluster" in said
+        assert "secret" not in said
+    assert not list(tmp_path.iterdir()), "no key is made beside the index"
+    assert main(["keys", "add", "web", "--bucket", "c", "--data", str(tmp_path / "d")]) == 0
+    assert (tmp_path / "d").is_dir()
+
+
 def test_verbs_that_read_keys_need_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for verb, folder in product(("list", "export"), (tmp_path / "nope", tmp_path)):
         assert main(["keys", verb, "--data", str(folder)]) == 1

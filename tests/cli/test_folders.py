@@ -41,7 +41,7 @@ def test_there_and_back_again(data: Path, tmp_path: Path, capsys: pytest.Capture
         assert index.query("c", "b", "amber") == ["o2", "o1"]
 
 
-def test_a_folder_is_compacted(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_is_compacted(data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     file = data / "data.mdb"
     before = file.stat().st_size
     assert main(["compact", str(data)]) == 0
@@ -59,6 +59,9 @@ def test_a_folder_is_compacted(data: Path, capsys: pytest.CaptureFixture[str]) -
         assert "is already open" in capsys.readouterr().err
     assert main(["compact", "--server", "sonic://127.0.0.1:1"]) == 1
     assert "the folder must not be open" in capsys.readouterr().err
+    monkeypatch.setenv("SONICPY_SERVER", "sonic://127.0.0.1:1")
+    assert main(["compact"]) == 1
+    assert main(["compact", str(data)]) == 0
 
 
 def test_the_settings_file_names_the_index(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

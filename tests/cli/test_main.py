@@ -194,3 +194,29 @@ def test_a_server_without_streams_serves_and_stops(tmp_path: Path) -> None:
     finally:
         server.kill()
         server.wait()
+
+
+def test_an_error_keeps_what_was_printed_before(tmp_path: Path) -> None:
+    code = """
+import argparse
+from sonicpy.cli import main
+
+def run(arguments):
+    print("the report")
+    open("/missing/file")
+
+main.parse = lambda argv: argparse.Namespace(run=run)
+raise SystemExit(main.main())
+"""
+    with open(tmp_path / "out", "w") as out:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment({}),
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "sonicpy: /missing/file: No such file or directory\n"
+    assert (tmp_path / "out").read_text() == "the report\n"

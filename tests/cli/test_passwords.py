@@ -1,5 +1,6 @@
 """Tests of passwords of servers: from variables and files, and not on the command lines of child processes."""
 
+import io
 import json
 import subprocess
 import sys
@@ -48,10 +49,17 @@ def test_a_person_hears_of_a_password_that_others_can_read(
         (True, url_of(locked_server), False),
     ):
         monkeypatch.setattr(sys.stderr, "isatty", lambda is_person=is_person: is_person)
-        main(["stats", "--server", url])
+        monkeypatch.setattr(sys, "argv", ["sonicpy", "stats", "--server", url])
+        main()
         said = capsys.readouterr().err
         assert ("everyone who can list processes reads the password on this command line" in said) == hears
         assert PASSWORD not in said
+    monkeypatch.setattr(sys, "argv", ["sonicpy", "shell"])
+    monkeypatch.setenv("SONICPY_SERVER", open_url)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("stats\nstats --json\n"))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    main()
+    assert capsys.readouterr().err == "", "the lines of a shell are in no list of processes"
 
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc to read command lines")

@@ -1,5 +1,7 @@
 """An import that is interrupted goes on; positions that cannot be saved or looked for."""
 
+import gzip
+import hashlib
 import json
 import os
 import pwd
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.cli.importing import job, sinks
+from sonicpy.cli.importing import job, row_sources, sinks
 from sonicpy.cli.importing.mapping import Entry
 from sonicpy.cli.importing.sinks import FolderSink
 from tests.cli.conftest import Run
@@ -81,6 +83,68 @@ def test_a_position_is_of_one_import_alone(run: Run, monkeypatch: pytest.MonkeyP
     run(*verb, said="--resume would continue it\n")
     assert held().keys() == {"1", "2", "9"}
     assert not list(Path("d/import").iterdir())
+
+
+def interrupted(run: Run, monkeypatch: pytest.MonkeyPatch, file: str, rows: int) -> list[str]:
+    """Interrupt the import of a file in its second half; return the verb."""
+    verb = ["import", file, "--collection", "c", "--data", "d"]
+    with monkeypatch.context() as patched:
+        patched.setattr(job, "CHUNK_ROWS", rows // 2)
+        patched.setattr("sonicpy.cli.importing.verb.FolderSink", Interrupter)
+        Interrupter.chunks = 0
+        run(*verb, status=130, said="interrupted")
+    return verb
+
+
+@pytest.mark.parametrize("file", ["rows.jsonl", "rows.csv", "rows.json", "rows.jsonl.gz", "rows.parquet"])
+def test_a_file_that_has_changed_anywhere_before_the_position_is_refused(
+    run: Run, monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    rows = [{"id": str(number), "text": f"word{number} " + "filler " * 20} for number in range(2_400)]
+    write(file, rows)
+    verb = interrupted(run, monkeypatch, file, 2_001)
+    changed = [*rows[:1_500], *rows[1_501:], {"id": "new", "text": "newest"}]
+    for others in (changed, rows[:1_000]):
+        write(file, others)
+        run(*verb, "--resume", status=1, said=f"{file} has changed since its import was interrupted")
+    write(file, rows)
+    run(*verb, "--resume", said=f"continuing after row 2000 of {file}")
+    assert len(held()) == 2_400
+
+
+def write(file: str, rows: Sequence[dict[str, str]]) -> None:
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    if file.endswith(".parquet"):
+        pytest.importorskip("pyarrow.parquet", reason="needs pyarrow").write_table(
+            pytest.importorskip("pyarrow").Table.from_pylist(list(rows)), file
+        )
+    elif file.endswith(".gz"):
+        Path(file).write_bytes(gzip.compress(lines.encode(), mtime=0))
+    elif file.endswith(".csv"):
+        Path(file).write_text("id,text\n" + "".join(f"{row['id']},{row['text']}\n" for row in rows))
+    else:
+        Path(file).write_text(json.dumps(rows) if file.endswith(".json") else lines)
+
+
+def test_rows_behind_the_position_may_change(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_sources, "READ_BYTES", 1 << 12)
+    rows = [{"id": str(number), "text": f"word{number} " + "filler " * 20} for number in range(2_400)]
+    write("rows.jsonl", rows)
+    verb = interrupted(run, monkeypatch, "rows.jsonl", 2_001)
+    write("rows.jsonl", [*rows[:2_200], {"id": "new", "text": "newest"}])
+    run(*verb, "--resume", said="continuing after row 2000")
+    assert held().keys() == {*map(str, range(2_200)), "new"}
+
+
+def test_a_position_of_an_older_version_is_read(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"id": str(number), "text": f"word{number} " + "filler " * 20} for number in range(2_400)]
+    write("rows.jsonl", rows)
+    verb = interrupted(run, monkeypatch, "rows.jsonl", 2_001)
+    (position,) = Path("d/import").iterdir()
+    head = hashlib.blake2b(Path("rows.jsonl").read_bytes()[: 1 << 16], digest_size=16).hexdigest()
+    position.write_text(json.dumps({**json.loads(position.read_text()), "head": head, "head_bytes": 1 << 16}))
+    run(*verb, "--resume", said="continuing after row 2000")
+    assert len(held()) == 2_400
 
 
 def test_positions_that_cannot_be_saved(run: Run, shared_server: Server, here: Path) -> None:

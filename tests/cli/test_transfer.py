@@ -155,6 +155,34 @@ def test_bad_rows_do_not_stop_the_import(run: Run) -> None:
     assert written[-1]["content"] == '{"id": 1, "text": "\udcff"}'
 
 
+@pytest.mark.parametrize("column", ["terms", "fields"])
+@pytest.mark.parametrize(
+    ("flags", "missing"),
+    [
+        (["--text", "title", "--text", "bdy"], "'bdy', which --text"),
+        (["--text", "title", "--field", "bdy"], "'bdy', which --field"),
+        (["--text", "title", "--vector", "embeding"], "'embeding', which --vector"),
+    ],
+)
+def test_columns_named_like_those_of_an_export_hide_no_missing_one(
+    run: Run, column: str, flags: list[str], missing: str
+) -> None:
+    Path("posts.csv").write_text(f"id,title,body,{column}\n1,amber,birch,net 30\n")
+    rows = {"id": 1, "title": "amber", "body": "birch", column: {"terms": {"net": 30}, "net": 30}}
+    Path("posts.jsonl").write_text(json.dumps(rows))
+    for file in ("posts.csv", "posts.jsonl"):
+        said = f"{file} has no column {missing} names; it has 'id', 'title', 'body', '{column}'."
+        run("import", file, *flags, "--collection", "c", "--data", "d", status=2, said=said)
+
+
+def test_a_row_with_a_text_is_of_no_export(run: Run) -> None:
+    rows = [{"id": 1, "text": "amber", "terms": {"net": 30}}, {"id": 2, "text": "birch", "fields": {"terms": {"x": 1}}}]
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    for collection, flags in (("c", []), ("e", ["--text", "text"])):
+        run("import", "rows.jsonl", *flags, "--collection", collection, "--data", "d")
+        assert held(collection=collection) == {"1": {"amber"}, "2": {"birch"}}
+
+
 def test_names_and_languages_are_those_of_the_library(run: Run) -> None:
     rows = [
         {"id": 3.0, "text": "amber", "lang": "en-GB"},

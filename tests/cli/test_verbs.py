@@ -148,6 +148,22 @@ def test_words_need_not_stand_for_their_other_forms(run: Run, shared_server: Ser
         assert len(json.loads(run("explain", *typed, "--json", "--no-stem"))["hits"]) == 1
 
 
+def test_long_templates_are_no_files(run: Run) -> None:
+    run("push", "c", "b", "1", "amber", "--data", "d")
+    template = "/" + "x" * 300 + "?{object}"
+    assert run("query", "c", "b", "amber", "--data", "d", "--show", template) == f"1\t/{'x' * 300}?1\n"
+    said = "none of these objects has the value"
+    assert run("query", "c", "b", "amber", "--data", "d", "--show", ",".join(["name"] * 100), said=said)
+
+
+def test_synonyms_come_from_the_standard_input(run: Run, type_in: TypeIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    type_in("größe, size\r\n\n# none\ntv => television\n".encode())
+    run("synonyms", "c", "--set", "-", "--data", "d")
+    assert run("synonyms", "c", "--data", "d") == "größe, size\ntv => television\n"
+    monkeypatch.setattr(sys, "stdin", None)
+    run("synonyms", "c", "--set", "-", "--data", "d", status=1, said="the standard input is closed")
+
+
 def test_texts_come_from_the_standard_input(run: Run, type_in: TypeIn) -> None:
     type_in("Größen\n Nantes\n".encode())
     run("push", "c", "b", "o1", "-", "--data", "d")

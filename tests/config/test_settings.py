@@ -72,6 +72,7 @@ WRONG = [
     ({"search": {"rankin": "bm25"}}, "search.rankin is not a known key; the nearest known key is search.ranking."),
     ({"elsewhere": {}}, "elsewhere is not a known key."),
     ({"search": 3}, "search is 3; allowed is a section with keys."),
+    ({"channel": [{"auth_password": "x"}]}, "channel is a value of type list; allowed is a section with keys."),
     ([], "the configuration is []; allowed is a section with keys."),
     (
         {"channel": {"tcp_timeout": -1}},

@@ -88,7 +88,12 @@ WRONG = [
         'port, such as "127.0.0.1:1491", "[::1]:1491" or "localhost:1491", or a list of them.',
     ),
     ("server = 1", {}, NO_FLAGS, "FILE:1: server is 1; allowed is a section with keys."),
-    ("[[store.kv]]\npath = 'x'", {}, NO_FLAGS, 'FILE:1: store.kv is [{"path": "x"}]; allowed is a section with keys.'),
+    (
+        "[[channel]]\nauth_password = 'x'",
+        {},
+        NO_FLAGS,
+        "FILE:1: channel is a value of type list; allowed is a section with keys.",
+    ),
     (
         "",
         {"SONIC_CHANNEL": "x"},

@@ -37,6 +37,9 @@ def test_words_with_and_without_counts(tmp_path: Path) -> None:
     write_lines(tmp_path / "words", ["the x"])
     with pytest.raises(EvaluationError, match="words, line 1: 'x' is no count"):
         read_words(tmp_path / "words")
+    write_lines(tmp_path / "words", ["the " + "1" * 5_000])
+    with pytest.raises(EvaluationError, match=r"words, line 1: '1{40}\.\.\.' is no count"):
+        read_words(tmp_path / "words")
 
 
 @pytest.mark.parametrize(

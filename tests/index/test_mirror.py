@@ -449,6 +449,13 @@ MISNAMED = [
 ]
 
 
+def test_a_column_named_terms_hides_no_missing_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "rows.csv").write_text("id,title,terms\n1,amber,net 30\n")
+    at = ["--collection", C, "--data", str(tmp_path / "d"), "--text", "title,typo"]
+    assert main(["mirror", str(tmp_path / "rows.csv"), *at]) == 2
+    assert "has no column 'typo', which --text names" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("flags", "said"), MISNAMED)
 def test_a_column_that_is_not_there_changes_nothing(
     table: Table, capsys: pytest.CaptureFixture[str], flags: list[str], said: str

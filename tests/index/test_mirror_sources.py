@@ -1,6 +1,7 @@
 """The sources of a mirror: queries as written, odd names, watermarks of every kind, rows of other buckets."""
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterator
 from datetime import date, datetime
@@ -11,10 +12,12 @@ from typing import Any
 import pytest
 
 import sonicpy
-from sonicpy.cli.importing.tables import TableSource, shown_url
+from sonicpy.arguments import without_password
+from sonicpy.cli.importing.tables import TableSource
 from sonicpy.cli.main import main
 from sonicpy.cli.mirror import is_marked, plain_value
 from sonicpy.errors import ConfigError, InvalidArgument
+from sonicpy.index.claims import notes_in
 from tests.index.shorthand import B, C
 from tests.processes import Server
 
@@ -103,9 +106,66 @@ def test_an_encoded_query_is_decoded(source: Source) -> None:
 def test_other_parameters_come_before_a_query() -> None:
     with pytest.raises(ConfigError, match="one of"):
         TableSource("sqlite:///x?table=t&query=SELECT 1")
-    assert (
-        shown_url("pg://h/d?user=me&password=secret&query=SELECT 1") == "pg://h/d?user=me&password=...&query=SELECT 1"
-    )
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("pg://h/d?user=me&password=secret&query=SELECT 1", "pg://h/d?user=me&password=...&query=SELECT 1"),
+        ("pg+psycopg://me:sec/ret@h/d?table=p", "pg+psycopg://me:...@h/d?table=p"),
+        ("pg://me@srv:secret@srv.example:5432/d?table=p", "pg://me@srv:...@srv.example:5432/d?table=p"),
+        ("pg://me:sec?ret@h/d?table=p", "pg://me:...@h/d?table=p"),
+        ("pg://me:12?secret@h/d?table=p", "pg://me:...@h/d?table=p"),
+        ("pg://me:sec@secret@h/d?table=p", "pg://me:...@h/d?table=p"),
+        ("pg://me:secret@[::1]:5432/d?table=p", "pg://me:...@[::1]:5432/d?table=p"),
+        ("ms:///?odbc_connect=UID%3Dme%3BPWD%3Dsecret%3BDB%3Dd", "ms:///?odbc_connect=UID%3Dme%3BPWD%3D...%3BDB%3Dd"),
+        ("ms:///?odbc_connect=PWD={sec;ret};DB=d&table=t", "ms:///?odbc_connect=PWD=...;DB=d&table=t"),
+        ("pg://h:5432/d?query=SELECT 'a@b'", "pg://h:5432/d?query=SELECT 'a@b'"),
+        ("pg://[::1]/d?query=SELECT 'a@b'", "pg://[::1]/d?query=SELECT 'a@b'"),
+        ("sqlite:////srv/a:b@c/shop.db?table=t", "sqlite:////srv/a:b@c/shop.db?table=t"),
+        ("rows:1@2.csv", "rows:1@2.csv"),
+    ],
+)
+def test_urls_are_shown_without_passwords(url: str, shown: str) -> None:
+    assert without_password(url) == shown == without_password(shown)
+
+
+def test_a_port_that_is_no_number_is_not_shown() -> None:
+    pytest.importorskip("sqlalchemy", reason="needs SQLAlchemy")
+    with pytest.raises(ConfigError, match="its port is no number") as raised:
+        TableSource("sqlite+pysqlite://me:secret@host:ab/d?table=t")
+    assert "secret" not in str(raised.value)
+
+
+def owner(index: sonicpy.Index) -> str:
+    with index.engine.read() as view:
+        noted: str = notes_in(view, C, B)[""]["owner"]
+    return noted
+
+
+def test_an_owner_is_noted_without_its_password(index: sonicpy.Index) -> None:
+    url = "pg://me@srv:secret@h/d?table=p"
+    index.claim(C, B, url)
+    index.claim(C, B, without_password(url))
+    index.claim(C, B, url.replace("secret", "newer"))
+    assert owner(index) == without_password(url)
+    with pytest.raises(InvalidArgument, match=re.escape(without_password(url))):
+        index.claim(C, B, "pg://me@srv:secret@h/d?table=q")
+
+
+def test_a_password_that_an_older_version_noted_is_forgotten(
+    index: sonicpy.Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = "pg://me@srv:secret@h/d?table=p"
+    with monkeypatch.context() as patched:
+        patched.setattr("sonicpy.index.claims.without_password", str)
+        index.claim(C, B, url)
+    assert owner(index) == url
+    with pytest.raises(InvalidArgument, match="mirror of") as raised:
+        index.claim(C, B, "another")
+    assert "secret" not in str(raised.value)
+    index.claim(C, B, without_password(url))
+    assert owner(index) == without_password(url)
 
 
 def test_the_names_of_deleted_rows(source: Source) -> None:

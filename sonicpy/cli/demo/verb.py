@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import tempfile
+import threading
 import webbrowser
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -106,7 +107,8 @@ class _Announcing:
         page = f"http://{announcement.http}/"
         print("\n".join(_lines(page, announcement.channel[0])), flush=True)
         if self.opens:
-            webbrowser.open(page)
+            # A browser in the terminal waits for the server, which waits for this call.
+            threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
 
 
 def _lines(page: str, channel: str) -> Iterator[str]:

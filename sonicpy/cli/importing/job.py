@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -15,7 +15,7 @@ from types import FrameType
 from sonicpy.cli.importing.bad_rows import BadRows
 from sonicpy.cli.importing.guess import guessed_command
 from sonicpy.cli.importing.mapping import Entry, FieldMapping, InvalidRow
-from sonicpy.cli.importing.position import Position, head_of, remove_position, write_position
+from sonicpy.cli.importing.position import FileHead, Position, remove_position, write_position
 from sonicpy.cli.importing.progress import ProgressBar
 from sonicpy.cli.importing.row_sources import ReadRow, Source, SourceRow, UnreadableRow
 from sonicpy.cli.importing.sinks import Sink
@@ -59,6 +59,7 @@ class ImportJob:
         self._interrupted = False
         self._position = Position()
         self._position_file: Path | None = None
+        self._head: FileHead | None = None
         self._bad: BadRows | None = None
         self._objects: dict[str, int] = {}
         """Collection -> its number of objects before its first row."""
@@ -66,8 +67,7 @@ class ImportJob:
 
     def save_position(self, path: Path, position: Position) -> None:
         """Begin after `position`, and save the position of this import in the file `path`."""
-        head, size = head_of(Path(self._source.path))
-        self._position = replace(position, head=head, head_bytes=size)
+        self._position = position
         self._position_file = path
 
     def run(self, bad: BadRows | None, progress: ProgressBar) -> Position:
@@ -85,7 +85,10 @@ class ImportJob:
         numbered = enumerate(self._source.rows(self._position.rows), self._position.rows + 1)
         saved_at = time.monotonic()
         has_begun = False
-        with _interrupts(self._interrupt):
+        with ExitStack() as stack:
+            if self._position_file is not None:
+                self._head = stack.enter_context(FileHead(Path(self._source.path)))
+            stack.enter_context(_interrupts(self._interrupt))
             while chunk := list(islice(numbered, CHUNK_ROWS)):
                 if not has_begun:
                     rows = [row for _, row in chunk if isinstance(row, Mapping)]
@@ -113,7 +116,8 @@ class ImportJob:
 
     def _check_columns(self, rows: Sequence[SourceRow]) -> None:
         columns = list(dict.fromkeys(chain.from_iterable(rows)))
-        missing = self._fields.missing(columns) if columns else None
+        exported = any(map(self._fields.is_exported, rows))
+        missing = self._fields.missing(columns, exported=exported) if columns else None
         if missing is None:
             repeated = self._fields.first_read(rows[0], self._source.repeated) if columns else None
             if repeated is not None:
@@ -202,9 +206,14 @@ class ImportJob:
             progress.note("sonicpy: more rows are refused" + (", see --bad" if self._bad is None else ""))
 
     def _save(self) -> None:
-        if self._position_file is None:
+        if self._position_file is None or self._head is None:
             return
         self._sink.sync()
+        try:
+            place = self._source.place
+            self._position = replace(self._position, head=self._head.digest(place), head_bytes=place)
+        except OSError as error:
+            raise SonicError(f"{self._source.path} cannot be read: {error.strerror}") from error
         if self._bad is not None:
             self._position = replace(self._position, bad_bytes=self._bad.flush())
         write_position(self._position_file, self._position)

@@ -96,11 +96,26 @@ class FieldMapping:
         """Whether no option names a column for objects or texts."""
         return self.id is None and tuple(self.texts) == (TEXT_COLUMN,) and not self.named
 
-    def missing(self, columns: Collection[str]) -> str | None:
-        """Return the end of a sentence about a missing column that is needed or was named; None: no column is
-        missing."""
+    def is_exported(self, row: SourceRow) -> bool:
+        """Return whether a row is of an export: it has terms, no option names a column for texts or vectors, and it has
+        no text.
+
+        Raises:
+            StoreError: it has a field that is not known here.
+        """
+        if self.named or self.vector is not None or tuple(self.texts) != (TEXT_COLUMN,):
+            return False
+        return TEXT_COLUMN not in row and terms_of(row) is not None
+
+    def missing(self, columns: Collection[str], *, exported: bool = False) -> str | None:
+        """Return the end of a sentence about a missing column that is needed or was named; None: no column is missing.
+
+        Args:
+            columns: the columns of some rows.
+            exported: one of these rows is of an export, so it needs no text.
+        """
         needed = [("--id", OBJECT_COLUMNS if self.id is None else (self.id,))]
-        if TERMS_FIELD not in columns and FIELDS_KEY not in columns:
+        if not exported:
             needed += [("--text", (name,)) for name in self.texts]
             needed += [("--field", (name,)) for name in self.named.values()]
         if self.collection is None:
@@ -109,7 +124,7 @@ class FieldMapping:
             needed.append(("--bucket-field", (self.bucket_field,)))
         if self.lang_field != LANG_FIELD:
             needed.append(("--lang-field", (self.lang_field,)))
-        if self.vector is not None and TERMS_FIELD not in columns and FIELDS_KEY not in columns:
+        if self.vector is not None:
             needed.append(("--vector", (self.vector,)))
         needed += [("--tags", (name,)) for name in self.tags]
         needed += [("--value", (name,)) for name, _ in self.values.values()]
@@ -149,7 +164,7 @@ class FieldMapping:
         oid = _oid(row, self._id_field(row))
         _check_scope(collection, bucket)
         held = terms_of(row)
-        if held is not None:
+        if held is not None and self.is_exported(row):
             rules, languages = row.get("rules", FIRST), row.get("languages", "")
             terms, hidden = held[TERMS_FIELD], _mapping(held, "hidden")
             others = others_of(held) if FIELDS_KEY in row else {}

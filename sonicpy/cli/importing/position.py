@@ -15,8 +15,7 @@ from pathlib import Path
 from sonicpy.errors import SonicError
 from sonicpy.files import make_all, new_text
 
-HEAD_BYTES = 1 << 16
-"""The number of bytes at the beginning of a file whose digest identifies the file."""
+DIGESTED_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,8 @@ class Position:
         rows: the number of rows read.
         indexed, refused: how many of them were indexed and refused.
         bad_bytes: the size in bytes of the file of refused rows.
-        head, head_bytes: the digest of the first bytes of the imported file, and their number.
+        head, head_bytes: the digest of the first bytes of the imported file, and their number: all bytes that were
+            read for these rows. Older versions digested at most 65,536.
     """
 
     rows: int = 0
@@ -78,12 +78,13 @@ def read_position(path: Path, source: Path) -> Position:
     """
     try:
         position = Position(**json.loads(path.read_text()))
-        head, _ = head_of(source, position.head_bytes)
+        with FileHead(source) as head:
+            has_changed = head.digest(position.head_bytes) != position.head or head.size != position.head_bytes
     except FileNotFoundError:
         return Position()
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise SonicError(f"cannot read where the import of {source} was interrupted: {path}: {error}") from error
-    if head != position.head:
+    if has_changed:
         raise SonicError(f"{source} has changed since its import was interrupted; import it without --resume")
     return position
 
@@ -107,8 +108,27 @@ def remove_position(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
-def head_of(source: Path, size: int = HEAD_BYTES) -> tuple[str, int]:
-    """Return a digest of the first `size` bytes of a file, and the number of bytes digested. Raises OSError."""
-    with open(source, "rb") as file:
-        head = file.read(size)
-    return hashlib.blake2b(head, digest_size=16).hexdigest(), len(head)
+class FileHead:
+    """The bytes at the beginning of a file, whose digest is extended as the file is imported. Raises OSError.
+
+    Attributes:
+        size: the number of bytes digested.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = open(path, "rb", buffering=0)  # noqa: SIM115  __exit__ closes it
+        self._hash = hashlib.blake2b(digest_size=16)
+        self.size = 0
+
+    def __enter__(self) -> "FileHead":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+    def digest(self, size: int) -> str:
+        """Return the digest of the first `size` bytes, of fewer if the file is shorter. Raises OSError."""
+        while part := self._file.read(min(max(size - self.size, 0), DIGESTED_AT_ONCE)):
+            self._hash.update(part)
+            self.size += len(part)
+        return self._hash.hexdigest()

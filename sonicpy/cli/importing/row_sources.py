@@ -121,6 +121,11 @@ class Source:
         """Return how much of `size` has been read after `rows` rows."""
         return self._stored.tell() if self._stored is not None and self.size is not None else rows
 
+    @property
+    def place(self) -> int:
+        """The number of bytes at the beginning of the file that hold the rows read so far; of Parquet, all bytes."""
+        return Path(self.path).stat().st_size if self._stored is None else self._stored.tell()
+
     def rows(self, skip: int = 0) -> Iterator[ReadRow]:
         """Yield the rows after the first `skip`. Raises SonicError if reading fails."""
         readers: dict[str, Callable[[int], Iterator[ReadRow]]] = {

@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+from sonicpy.arguments import without_password
 from sonicpy.errors import ConfigError, SonicError
 
 ROWS_AT_ONCE = 1_000
 SCHEME = re.compile(r"[a-z][a-z0-9+]*://", re.IGNORECASE)
-_PASSWORD = re.compile(r"(://[^/@:]*):[^/@]*@")
-_PASSWORD_PARAMETER = re.compile(r"([?&](?:password|passwd|pwd)=)[^&]*", re.IGNORECASE)
 _QUERY = re.compile(r"(?:^|&)query=(.*)", re.DOTALL)
 
 
@@ -47,9 +46,9 @@ class TableSource:
         parameters = _parameters(query)
         self._table, self._query = parameters.pop("table", "") or None, parameters.pop("query", "") or None
         if (self._table is None) == (self._query is None):
-            raise ConfigError(f"{shown_url(url)} has to name one of ?table=NAME and ?query=SELECT ...")
+            raise ConfigError(f"{without_password(url)} has to name one of ?table=NAME and ?query=SELECT ...")
         self._watermark = watermark
-        self._name = shown_url(url)
+        self._name = without_password(url)
         address = f"{place}?{urlencode(parameters)}" if parameters else place
         self._database: _Sqlite | _Alchemy
         path = place.removeprefix("sqlite://")
@@ -151,6 +150,8 @@ class _Alchemy:
             self._engine = self._sqlalchemy.create_engine(url)
         except (self._sqlalchemy.exc.SQLAlchemyError, ImportError) as error:
             raise ConfigError(f"{name} cannot be opened: {' '.join(str(error).split())}") from error
+        except ValueError:  # its message may hold a part of a password
+            raise ConfigError(f"{name} cannot be opened: its port is no number.") from None
 
     def quoted(self, name: str) -> str:
         quoted: str = self._engine.dialect.identifier_preparer.quote(name)
@@ -188,8 +189,3 @@ def _parameters(text: str) -> dict[str, str]:
     before = text if found is None else text[: found.start()]
     pairs = (pair.partition("=") for pair in before.split("&") if pair)
     return {**{name: value for name, _, value in pairs}, **({} if found is None else {"query": found[1]})}
-
-
-def shown_url(url: str) -> str:
-    """Return the URL of a database without its password."""
-    return _PASSWORD_PARAMETER.sub(r"\1...", _PASSWORD.sub(r"\1:...@", url))

@@ -8,6 +8,7 @@ from http.client import HTTPException
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from sonicpy.arguments import without_password
 from sonicpy.cluster.log.agreement import Agreement
 from sonicpy.cluster.log.ending import close
 from sonicpy.cluster.log.jetstream import JetStream, connect
@@ -150,24 +151,23 @@ def check_broker(monitor: str) -> None:
     Raises:
         ConfigError: the broker does not sync first, has no JetStream, or does not answer.
     """
+    shown = without_password(monitor)
     if not monitor.startswith(("http://", "https://")):
-        raise ConfigError(f"--monitor holds {monitor!r}; allowed are addresses such as http://10.0.0.1:8222.")
+        raise ConfigError(f"--monitor holds {shown!r}; allowed are addresses such as http://10.0.0.1:8222.")
     try:
         with urlopen(f"{monitor}/jsz", timeout=MONITOR_S) as answer:
             found = json.load(answer)
     except (HTTPException, ValueError) as error:  # such as the port for clients, or another web server
         raise ConfigError(
-            f"--monitor holds {monitor}, where no broker is monitored; allowed are addresses such as "
+            f"--monitor holds {shown}, where no broker is monitored; allowed are addresses such as "
             "http://10.0.0.1:8222."
         ) from error
     except (URLError, OSError) as error:
-        raise ConfigError(
-            f"--monitor holds {monitor}, which does not answer ({error}); allowed are brokers."
-        ) from error
+        raise ConfigError(f"--monitor holds {shown}, which does not answer ({error}); allowed are brokers.") from error
     if not isinstance(found, dict) or "config" not in found:
-        raise ConfigError(f"the broker at {monitor} has no JetStream; allowed are brokers with JetStream.")
+        raise ConfigError(f"the broker at {shown} has no JetStream; allowed are brokers with JetStream.")
     if not found["config"].get("sync_always"):
         raise ConfigError(
-            f'the broker at {monitor} does not sync before it acknowledges; allowed is sync_interval: "always" in '
+            f'the broker at {shown} does not sync before it acknowledges; allowed is sync_interval: "always" in '
             "its section jetstream, with the quotation marks."
         )

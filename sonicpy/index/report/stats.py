@@ -17,11 +17,13 @@ from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.index.report.field_figures import objects_by_field
 from sonicpy.rules import NEWEST
 from sonicpy.store.disk.free_space import BLOCK_BYTES
+from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.column_names import COLUMN_NAMES, unpack_columns
 from sonicpy.store.rows.digests import count_digests
 from sonicpy.store.rows.keys import is_staged
 from sonicpy.store.rows.order_rows import ORDERED, ordered_in
+from sonicpy.store.rows.synonym_rules import collections_with
 from sonicpy.store.rows.tag_counts import OF_TAGS, OF_TEXTS, TAG_COUNTS, unpack_tag_counts
 from sonicpy.store.views.view import View
 from sonicpy.version import VERSION
@@ -68,6 +70,9 @@ def whole_figures(view: View) -> Figures:
         if not is_staged(scope):
             by_collection[scope.collection].append(state)
         _let_others(number)
+    if uses.SYNONYMS in view.uses():
+        for name in collections_with(view.transaction):
+            by_collection[name]  # without buckets, it is shown for its synonyms
     states = [state for states in by_collection.values() for state in states]
     figures = {"collections": len(by_collection), "buckets": len(states), **_sums(states)}
     figures["buckets_of_older_rules"] = _of_older_rules(view, states)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from sonicpy._native.varint import DamagedBytes
+from sonicpy.arguments import without_password
 
 MIRRORS_MAX: Final = 1_000
 """The most mirrors of a bucket."""
@@ -40,11 +41,13 @@ def overlapping(held: Mapping[str, Mapping[str, Any]], prefix: str, owner: str) 
 
     Args:
         held: the notes of the bucket.
-        prefix, owner: the other mirror. A mirror is never in its own way.
+        prefix, owner: the other mirror. A mirror is never in its own way, nor is a note of it that holds a password.
     """
     for other, note in held.items():
-        if (other.startswith(prefix) or prefix.startswith(other)) and (other != prefix or note["owner"] != owner):
-            return other
+        if other.startswith(prefix) or prefix.startswith(other):
+            is_same = other == prefix and without_password(note["owner"]) == without_password(owner)
+            if not is_same:
+                return other
     return None
 
 

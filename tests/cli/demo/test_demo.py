@@ -1,6 +1,7 @@
 """Tests of `sonicpy demo`: names and docstrings of the standard library, indexed and served."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -15,7 +16,8 @@ import sonicpy
 from sonicpy.cli.demo.corpus import PythonName, entries, source_files
 from sonicpy.cli.demo.verb import BUCKET, COLLECTION, TRIALS
 from sonicpy.cli.main import main
-from tests.support.patience import WAIT_S
+from tests.processes import environment
+from tests.support.patience import WAIT_S, until
 
 EXPECTED = {
     "tempfiel": "tempfile",
@@ -92,3 +94,20 @@ def test_the_page_the_channel_and_the_queries_to_try(tmp_path: Path) -> None:
         if process.stdout is not None:
             process.stdout.close()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.full
+def test_a_browser_in_the_terminal_reads_the_page(tmp_path: Path) -> None:
+    """A browser in the terminal waits for the server, which must not wait for the browser."""
+    read = "import sys, urllib.request as r; open('read', 'wb').write(r.urlopen(sys.argv[1], timeout=60).read())"
+    (tmp_path / "browser.py").write_text(read)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sonicpy", "demo"],
+        cwd=tmp_path, stdout=subprocess.DEVNULL, start_new_session=True,
+        env={**environment({}), "TMPDIR": str(tmp_path), "BROWSER": f"{sys.executable} browser.py %s"},
+    )  # fmt: skip
+    try:
+        until(lambda: (tmp_path / "read").exists() and b"<html" in (tmp_path / "read").read_bytes())
+    finally:
+        os.killpg(process.pid, signal.SIGINT)
+        process.wait(WAIT_S)
