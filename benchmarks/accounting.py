@@ -23,8 +23,12 @@ def processes(pid: int) -> list[int]:
 
 
 def children(pid: int) -> list[int]:
-    """Return the ids of the processes that a process started."""
-    return [int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in read(path).split()]
+    """Return the ids of the processes that a process started; none if it is gone."""
+    try:
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return []
+    return [int(child) for thread in threads for child in read(thread / "children").split()]
 
 
 def stat_fields(pid: int) -> list[str]:

@@ -40,34 +40,33 @@ def programs() -> Path | None:
 
 
 @contextmanager
-def open_postgres(folder: Path) -> Iterator[Any]:
-    """Yield a connection to a new server inside a `with` block. No write waits for the disk."""
+def open_postgres() -> Iterator[Any]:
+    """Yield a connection to a new server inside a `with` block. No write waits for the disk.
+
+    Its folder is a temporary one of its own: every parent must stay open to the user of its programs, and the path of
+    its socket has at most 107 bytes.
+    """
     place = programs()
     assert place is not None
-    folder.mkdir(parents=True)
     is_root = os.geteuid() == 0  # its programs refuse to run as root
-    if is_root:
-        account = pwd.getpwnam(USER)
-        os.chown(folder, account.pw_uid, account.pw_gid)
-        for parent in folder.parents:
-            if parent.stat().st_uid == 0 and parent.is_relative_to("/tmp") and parent != Path("/tmp"):
-                parent.chmod(0o755)
 
     def call(*command: str) -> None:
         words = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", *command] if is_root else [*command]
         subprocess.run(words, check=True, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-    call(str(place / "initdb"), "-D", str(folder / "data"), "-U", USER, "-A", "trust", "-N")
-    with tempfile.TemporaryDirectory(prefix="pg-") as sockets:  # the path of a socket has at most 107 bytes
+    with tempfile.TemporaryDirectory(prefix="pg-") as folder:
         if is_root:
-            os.chown(sockets, account.pw_uid, account.pw_gid)
-        call(str(place / "pg_ctl"), "-D", str(folder / "data"), "-w", "-o", f"-k {sockets} {SETTINGS}", "start")
+            account = pwd.getpwnam(USER)
+            os.chown(folder, account.pw_uid, account.pw_gid)
+        data = f"{folder}/data"
+        call(str(place / "initdb"), "-D", data, "-U", USER, "-A", "trust", "-N")
+        call(str(place / "pg_ctl"), "-D", data, "-w", "-o", f"-k {folder} {SETTINGS}", "start")
         try:
             psycopg = importlib.import_module("psycopg")
-            with psycopg.connect(host=sockets, user=USER, dbname="postgres", autocommit=True) as connection:
+            with psycopg.connect(host=folder, user=USER, dbname="postgres", autocommit=True) as connection:
                 yield connection
         finally:
-            call(str(place / "pg_ctl"), "-D", str(folder / "data"), "-w", "-m", "immediate", "stop")
+            call(str(place / "pg_ctl"), "-D", data, "-w", "-m", "immediate", "stop")
 
 
 def asked_by_pgbench(

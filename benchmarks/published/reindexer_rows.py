@@ -233,7 +233,7 @@ def conditions_over_sockets(table: Table, profile: Profile, folder: Path, items:
 
 def conditions_in_postgres(table: Table, profile: Profile, folder: Path, items: Sequence[Item]) -> None:
     """Measure one and two conditions on fields of a table of PostgreSQL over 50 connections of pgbench."""
-    with postgres.open_postgres(folder / "server") as connection:
+    with postgres.open_postgres() as connection:
         postgres.PostgresTexts(connection).load(items)
         for case, year in CONDITIONS:
             more = "" if year is None else f" AND year > {year}"
@@ -270,7 +270,7 @@ def over_sockets(
         for server in servers:
             stack.enter_context(server)
             fill(server, items)
-        through_clients(table, profile, folder, servers, items, oracle, wanted)
+        through_clients(table, profile, servers, items, oracle, wanted)
         if wanted("R1"):
             redis = [stack.enter_context(server) for server in open_redis("Redis", folder / "redis")]
             for server in redis:
@@ -292,7 +292,6 @@ def over_sockets(
 def through_clients(
     table: Table,
     profile: Profile,
-    folder: Path,
     servers: Sequence[Server],
     items: Sequence[Item],
     oracle: Oracle,
@@ -305,7 +304,7 @@ def through_clients(
         if reason := postgres.missing():
             table.skip("R", postgres.NAME, reason)
         else:
-            peers.append(postgres.PostgresTexts(stack.enter_context(postgres.open_postgres(folder / "postgres"))))
+            peers.append(postgres.PostgresTexts(stack.enter_context(postgres.open_postgres())))
             peers[-1].load(items)
         for peer in peers:
             stack.callback(peer.close)

@@ -52,7 +52,7 @@ def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bo
             if reason := postgres.missing():
                 table.skip("Y", postgres.NAME, reason)
             else:
-                connection = stack.enter_context(postgres.open_postgres(folder / "postgres"))
+                connection = stack.enter_context(postgres.open_postgres())
                 peers.append(postgres.PostgresNames(connection))
             for peer in peers:
                 stack.callback(peer.close)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,11 +22,8 @@ def database() -> Iterator[tuple[Any, str]]:
     pytest.importorskip("sqlalchemy", reason="needs the extra [tables]")
     if reason := postgres.missing():
         pytest.skip(f"PostgreSQL: {reason}")
-    with (
-        tempfile.TemporaryDirectory() as folder,  # paths of sockets are short
-        postgres.open_postgres(Path(folder) / "pg") as connection,
-    ):
-        yield connection, f"{postgres.USER}@/postgres?host={folder}/pg&"
+    with postgres.open_postgres() as connection:
+        yield connection, f"{postgres.USER}@/postgres?host={connection.info.host}&"
 
 
 @pytest.mark.full
