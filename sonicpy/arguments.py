@@ -5,7 +5,6 @@ Every check returns the value in its internal form, or raises InvalidArgument. N
 
 import operator
 import os
-import re
 from collections.abc import Sequence
 from typing import Any, SupportsIndex
 
@@ -18,18 +17,6 @@ NUMBER_MAX = 2**32 - 1
 
 OWNER_MAX = 1_000
 """The most characters of the name of the source of a mirror."""
-
-_PASSWORD = re.compile(
-    r"\A([\w+]+://(?!\[)[^/:?]*):(?:[^@?]*|(?!\d*\?\w+=)[^@?/\]]*\?[^@]*)@(?:[^/?@]*@)*|(://[^/@:]*):[^/@]*@"
-)
-"""As SQLAlchemy reads URLs: the user ends before the first colon, the password before the first @ behind it. A password
-with a question mark is hidden, too, unless it looks like a port and a parameter; and one with several @, to the last. A
-URL in a parameter has a password without slashes."""
-_PASSWORD_PARAMETER = re.compile(r"([?&](?:ssl)?(?:password|passwd|pwd)=)[^&]*", re.IGNORECASE)
-_PASSWORD_OF_ODBC = re.compile(
-    r"((?:odbc_connect=|;|%3B)(?:password|pwd)(?:=|%3D))(?:(?:%7B|\{)[^&]{0,1000}?(?:%7D|\})|(?:(?!%3B)[^&;])*)",
-    re.IGNORECASE,
-)
 
 LANGUAGES = (
     "a language of sonicpy.langcodes as ISO 639-1, ISO 639-3 or BCP 47 (en, eng, en-GB), none for no language, and "
@@ -193,12 +180,3 @@ def check_source(owner: Any, prefix: Any) -> None:
         raise InvalidArgument(f"owner is {shown(owner)}; allowed are 1 to {OWNER_MAX} printable characters")
     if text_of("prefix", prefix) and not is_object_name(prefix):
         raise InvalidArgument(f"prefix is {shown(prefix)}; allowed is the beginning of a name, such as 'shop:'")
-
-
-def without_password(url: str) -> str:
-    """Return the URL of a database without its passwords; another text as it is."""
-    if "://" not in url:
-        return url
-    for pattern in (_PASSWORD_PARAMETER, _PASSWORD_OF_ODBC):
-        url = pattern.sub(r"\1...", url)
-    return _PASSWORD.sub(r"\1\2:...@", url)

@@ -13,7 +13,7 @@ import sonicpy
 PACKAGE = Path(sonicpy.__file__).parent
 
 EVERYBODY = {
-    *("arguments", "bucket_names", "errors", "filters", "ids", "langcodes", "late", "option_kinds"),
+    *("arguments", "bucket_names", "database_urls", "errors", "filters", "ids", "langcodes", "late", "option_kinds"),
     *("option_lists", "options", "rules", "search", "tags", "text_names", "values", "vectors", "version"),
 }
 SYSTEM = {"children", "disk", "files", "interpreter", "late_logger"}
@@ -34,6 +34,7 @@ ALLOWED = {
     "cluster": EVERYBODY | SYSTEM | {"access", "channel", "config", "index", "server", "store"},
     "config": EVERYBODY,
     "data": set(),
+    "database_urls": set(),
     "disk": set(),
     "embedders": set(),
     "errors": set(),

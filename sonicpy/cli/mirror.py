@@ -15,7 +15,6 @@ from typing import Any
 
 from sonicpy.api.missing import is_missing, joined
 from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
-from sonicpy.arguments import without_password
 from sonicpy.cli.arguments import STDIN, Named, Verbs, bucket_name, collection_name, language, seconds
 from sonicpy.cli.importing.in_step import FolderTarget, MirrorTarget, ServerTarget
 from sonicpy.cli.importing.job import CHUNK_ROWS
@@ -27,6 +26,7 @@ from sonicpy.cli.output import remark, show
 from sonicpy.cli.scoped import DEFAULT_BUCKET
 from sonicpy.cli.settings import load_settings
 from sonicpy.cli.target import Purpose, add_target_flags, open_folder, open_server, server_url
+from sonicpy.database_urls import without_password
 from sonicpy.errors import ClientError, ConfigError, InvalidArgument, SonicError
 from sonicpy.ids import check_object, object_name, shown
 from sonicpy.index.index import Index

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sonicpy.arguments import check_source, without_password
+from sonicpy.arguments import check_source
+from sonicpy.database_urls import without_password
 from sonicpy.store.changing.mutations import ChangeFields
 from sonicpy.store.fields.all_fields import FACTS
 from sonicpy.store.fields.facts import pack_facts

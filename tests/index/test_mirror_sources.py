@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import sonicpy
-from sonicpy.arguments import without_password
 from sonicpy.cli.importing.tables import TableSource
 from sonicpy.cli.main import main
 from sonicpy.cli.mirror import is_marked, plain_value
+from sonicpy.database_urls import without_password
 from sonicpy.errors import ConfigError, InvalidArgument
 from sonicpy.index.claims import notes_in
 from tests.index.shorthand import B, C

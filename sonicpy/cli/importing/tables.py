@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from sonicpy.arguments import without_password
+from sonicpy.database_urls import without_password
 from sonicpy.errors import ConfigError, SonicError
 
 ROWS_AT_ONCE = 1_000

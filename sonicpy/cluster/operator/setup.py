@@ -8,7 +8,6 @@ from http.client import HTTPException
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from sonicpy.arguments import without_password
 from sonicpy.cluster.log.agreement import Agreement
 from sonicpy.cluster.log.ending import close
 from sonicpy.cluster.log.jetstream import JetStream, connect
@@ -16,6 +15,7 @@ from sonicpy.cluster.log.jetstream_vault import create_snapshots
 from sonicpy.cluster.log.versions import newest
 from sonicpy.cluster.registry.orders import tell_layout
 from sonicpy.cluster.registry.registry import Layout, Registry, cluster_at
+from sonicpy.database_urls import without_password
 from sonicpy.errors import ConfigError
 
 LOG_COPIES = 3

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from sonicpy._native.varint import DamagedBytes
-from sonicpy.arguments import without_password
 
 MIRRORS_MAX: Final = 1_000
 """The most mirrors of a bucket."""
@@ -43,6 +42,8 @@ def overlapping(held: Mapping[str, Mapping[str, Any]], prefix: str, owner: str) 
         held: the notes of the bucket.
         prefix, owner: the other mirror. A mirror is never in its own way, nor is a note of it that holds a password.
     """
+    from sonicpy.database_urls import without_password  # noqa: PLC0415  loaded when it is needed
+
     for other, note in held.items():
         if other.startswith(prefix) or prefix.startswith(other):
             is_same = other == prefix and without_password(note["owner"]) == without_password(owner)
