@@ -100,10 +100,11 @@ def test_fields_are_compared_with_usual_ones() -> None:
 
 
 @pytest.mark.parametrize("given", [{"filter": "a"}, {"sort": "price"}, {"after": "a"}, {"boost": "b"}, {"group": "c"}])
-def test_a_refined_search_is_one_with_a_filter_an_order_or_groups(given: dict[str, Any]) -> None:
+def test_a_refined_search_is_one_with_a_filter_an_order_a_boost_or_groups(given: dict[str, Any]) -> None:
     plain = Search("c", "b", "", 10, 0, None, match="any", total=True)
     assert not plain.is_refined and plain.has_demands
-    assert plain._replace(**given).is_refined
+    assert plain._replace(text="some", **given).is_refined
+    assert plain._replace(**given).is_refined == ("boost" not in given), "a boost of nothing"
     assert not asks_newest(plain) and not asks_newest(plain._replace(total=False, sort="price"))
     assert asks_newest(plain._replace(total=False, filter="a", limit=3))
 
