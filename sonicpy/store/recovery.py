@@ -67,6 +67,7 @@ class RecoveringStore(StoreReader):
     Attributes:
         stamp: a number that grows before and after every visible change: equal stamps mean equal answers.
         view: the view of the open write transaction; None: no write transaction is open.
+        undone: how often changes were undone because they could not be sealed.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class RecoveringStore(StoreReader):
         super().__init__(folder, environment, postings_max_bytes, access)
         self._log = log
         self._analyzer = dict(analyzer)
-        self.stamp = 0
+        self.stamp = self.undone = 0
         self.view: WriteView | None = None
         self.is_torn = False
         self._open_cache: OpenCache | None = None  # what was read of the open transaction
@@ -391,6 +392,13 @@ class RecoveringStore(StoreReader):
                 self._give_up()  # nothing can be read or written before a recovery has passed
                 raise
         raise StoreFull("the store cannot be recovered: its map is full whatever its size")
+
+    def _undo_unsealed(self) -> None:
+        """Undo the changes since the last seal, which cannot be sealed. Raises like `_recover`."""
+        self.uncommitted -= len(self._unsealed)
+        self._unsealed = []
+        self.undone += 1
+        self._recover(None)
 
     def _replay(self, from_log_end: int | None) -> None:
         self._refusals.check_damage()

@@ -276,9 +276,7 @@ class Store(VectorPushes, RecoveringStore):
             self._refusals.check_damage()
             self._log.append(self._unsealed)
         except StoreError:
-            self.uncommitted -= len(self._unsealed)
-            self._unsealed = []
-            self._recover(None)
+            self._undo_unsealed()
             raise
         finally:
             if self._log.position != before:  # an exception may come when they are in

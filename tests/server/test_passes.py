@@ -142,6 +142,32 @@ def test_a_log_that_cannot_be_written_withdraws_all_of_them(tmp_path: Path, monk
     run(tmp_path, talk)
 
 
+def test_changes_that_a_commit_of_another_task_has_undone_are_not_acknowledged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_commit_after(monkeypatch, 60.0)
+    end_pass, tries = committer.Committer._end_pass, list[int]()
+
+    def commit_first(self: committer.Committer) -> None:
+        tries.append(len(self._unacknowledged))
+        with full_log(), pytest.raises(StoreFull):
+            self._engine.store.commit()
+        end_pass(self)
+
+    async def talk(writers: list[Client], search: Client) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(committer.Committer, "_end_pass", commit_first)
+            send_all(writers, 10)
+            assert {(await client.answer())[:4] for client in writers} == {b"ERR "}
+            assert tries == [WRITERS]
+        search.writer.write(QUERY)
+        assert (await search.answer()).startswith(b"PENDING")
+        assert (await search.answer()).split()[3:] == [b"o1", b"o0"]
+        assert await writers[0].push(20) == b"OK\r\n"
+
+    run(tmp_path, talk)
+
+
 def test_what_was_undone_is_neither_acknowledged_nor_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One connection ends in this pass, so its changes are sealed at once, together with those of the others."""
     set_commit_after(monkeypatch, 60.0)

@@ -97,7 +97,7 @@ class Committer(Sealer):
         self._flushed_changes = 0  # of the changes since the last commit, those whose term rows are written
         self._flushed_position = engine.store.log_position  # the end of the log when term rows were written last
         self._created_words = engine.store.created_words  # at the last commit
-        self._unacknowledged: list[tuple[Writer, list[bytes], list[int]]] = []  # turns of this pass of the loop
+        self._unacknowledged: list[tuple[Writer, list[bytes], list[int], int]] = []  # turns of this pass, see `settle`
         self._told = ""  # the error of the last commit
         self._lone_turns = 0  # passes with one of them, without a break
         self._immediate_turns = 0  # that are still to come
@@ -122,7 +122,7 @@ class Committer(Sealer):
         self._last_writer = connection
         if not self._unacknowledged:
             self._loop.call_soon(self._end_pass)
-        self._unacknowledged.append((connection, out, promises))
+        self._unacknowledged.append((connection, out, promises, self._engine.store.undone))
         return True
 
     def settle(self) -> StoreError | None:
@@ -144,8 +144,11 @@ class Committer(Sealer):
             failed = StoreError(f"the change may be lost: {error!r}")
             raise
         finally:
-            for place, (connection, out, promises) in enumerate(waiting):
-                connection.end_seal(out, promises, failed, may_have_read=place > 0)
+            for place, (connection, out, promises, undone) in enumerate(waiting):
+                error = failed
+                if error is None and undone != self._engine.store.undone:  # by a commit that another task has tried
+                    error = StoreError("the change was undone, because the log could not be written")
+                connection.end_seal(out, promises, error, may_have_read=place > 0)
         return failed
 
     def _end_pass(self) -> None:
