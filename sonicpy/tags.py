@@ -23,7 +23,8 @@ GRAMMAR_WORDS: Final = frozenset(("AND", "OR", "NOT", "IN", "HAS", "WITHIN", "OF
 _UNFIT = r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]"
 _PLAIN = r"[\w\-.:/]+"
 _ITEM: Final = r"""(?:"(?:[^"\\]|\\.)*"|[^\s"(),]+)"""
-LIST: Final = rf"(?s:\(((?:{_ITEM}(?:,[ ]*{_ITEM})*)?)\))".encode()
+_LIST: Final = rf"(?s:\(((?:{_ITEM}(?:,[ ]*{_ITEM})*)?)\))"
+LIST: Final = _LIST.encode()
 """The pattern of a list in brackets, in the bytes of a line."""
 
 
@@ -87,7 +88,7 @@ class TagList:
 
     def read(self, value: str, languages: object) -> list[str]:
         """Return the tags of a list on the wire. Raises ValueError if it cannot be read."""
-        if re.fullmatch(LIST, f"({value})".encode()) is None:
+        if re.fullmatch(_LIST, f"({value})") is None:  # the bytes of a line know no blanks but those of ASCII
             raise ValueError(value)
         return tags_of([_read(item) for item in re.findall(_ITEM, value, re.DOTALL)])
 

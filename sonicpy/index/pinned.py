@@ -5,14 +5,18 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, cast
 
 from sonicpy._native.answer_cache import AnswerCache
+from sonicpy.errors import StoreDamaged, StoreFull
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.several import UnitedLexicon, open_several
+from sonicpy.late_logger import LateLogger
 from sonicpy.store.views.view import View
 
 if TYPE_CHECKING:
     from sonicpy.index.engine import Engine
     from sonicpy.index.index import Index
     from sonicpy.store.views.open_cache import ReadableView
+
+logger = LateLogger(__name__)
 
 
 class PinnedEngine:
@@ -44,12 +48,17 @@ class PinnedEngine:
 @contextmanager
 def pinned(index: "Index") -> Iterator["Index"]:
     """Return a context manager for an index that answers from one moment, with all changes made before; it takes no
-    changes.
+    changes. While the store refuses changes, it shows the last commit.
 
     Raises:
-        StoreError: the changes could not be committed, or the store cannot be read.
+        StoreError: the store cannot be read.
     """
-    with index.engine.snapshot_of_now() as view:
+    if not index.engine.store.refusing:  # else the commit would be tried, and undone, for each query
+        try:
+            index.engine.commit_before_reading()
+        except (StoreDamaged, StoreFull) as error:
+            logger.debug("%s", error)
+    with index.engine.store.snapshot() as view:
         there = object.__new__(type(index))
         there.__dict__.update(index.__dict__)
         there._engine = PinnedEngine(index.engine, view)  # type: ignore[assignment]

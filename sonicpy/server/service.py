@@ -9,10 +9,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sonicpy.arguments import path_of
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Command, FlushPassing, Info, Stats, Trigger, Verify, filter_of
 from sonicpy.channel.session import Session
 from sonicpy.config import Config
+from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.server.connections.descriptors import fits
 from sonicpy.server.connections.dispatch import CALLS, CHANGES
 from sonicpy.server.connections.permits import held_by, keys_of
@@ -262,10 +264,10 @@ class Service(BaseService):
                 await self.maintenance.consolidate()
                 return replies.OK
             case Trigger(action="backup", argument=str(folder)):
-                await self.maintenance.backup(Path(folder))
+                await self.maintenance.backup(_folder(folder))
                 return replies.OK
             case Trigger(action="restore", argument=str(folder)):
-                await self.maintenance.restore(Path(folder))
+                await self.maintenance.restore(_folder(folder))
                 return replies.OK
         raise AssertionError(f"{command} is carried out in a turn")
 
@@ -298,3 +300,11 @@ class Service(BaseService):
         if synced is not None:
             await asyncio.shield(synced)
         return erased
+
+
+def _folder(name: str) -> Path:
+    """Return the folder that TRIGGER names. Raises StoreError if no folder can have this name."""
+    try:
+        return Path(path_of("the folder", name))
+    except InvalidArgument as error:
+        raise StoreError(str(error)) from error

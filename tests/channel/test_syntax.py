@@ -168,6 +168,11 @@ REFUSED = [
     ('QUERY c b "x" SCORES(2)', "invalid_meta_value(SCORES[2])", "neither yes nor no"),
     ('QUERY c b "x" TOTAL(2)', "invalid_meta_value(TOTAL[2])", "neither yes nor no"),
     ('QUERY c b "x" VECTOR(/w==)', "invalid_meta_value(VECTOR[/w==])", "a byte is one number, not eight"),
+    (
+        'PUSH c b o "x" TAGS(東京\u3000都)',
+        "invalid_meta_value(TAGS[東京\u3000都])",
+        "a tag that needs quotes",
+    ),
     ('PUSH c b o "x" VECTOR(é:/w==)', "invalid_meta_value(VECTOR[é:/w==])", "the name of a column is ASCII"),
     ('PUSH c b o "x" VECTOR(a:/w==,a:/w==)', "invalid_meta_value(VECTOR[a:/w==,a:/w==])", "the same column twice"),
     ('PUSH c b o "x" VECTOR(/w=)', "invalid_meta_value(VECTOR[/w=])", "no base 64"),

@@ -115,6 +115,8 @@ def test_what_cannot_be_done_is_said_in_the_log(tmp_path: Path) -> None:
     with Server(tmp_path, SETTINGS) as server, Peer(server, "control") as control, Peer(server, "ingest") as ingest:
         assert ingest.ask('PUSH c b o "word" LANG(none)') == "OK"
         assert control.ask("TRIGGER backup file") == "ERR internal_error"
+        for action in ("backup", "restore"):
+            assert control.ask(f"TRIGGER {action} a\0b") == "ERR internal_error", "no folder has such a name"
         assert control.ask("TRIGGER restore nowhere") == "ERR internal_error"
         assert control.ask("TRIGGER backup copy") == "OK"
         (tmp_path / "copy" / BACKUP_FILE).write_bytes(b"x" * 5000)

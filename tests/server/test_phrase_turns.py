@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import pytest
 import sonicpy
 from sonicpy import Index
 from sonicpy._native.mask import AllOf, AnyOf
+from sonicpy.errors import StoreFull
 from sonicpy.index.search.phrases import CheckedTooMany, PhraseChecks
 from sonicpy.server.connections import phrase_turns
 from sonicpy.server.connections.phrase_turns import PhraseTurns
@@ -160,3 +162,20 @@ def test_the_server_answers_in_steps(folder: Path, index: Index, processes: int)
             held = json.load(answer)
         assert [hit["object"] for hit in held["hits"]] == list(expected)
         assert (held["total"], held["facets"]) == (expected.total, facets.to_dict())
+
+
+def test_phrases_of_common_words_are_answered_while_changes_are_refused(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(folder, tmp_path / "store")
+    with Index(tmp_path / "store", config=ORDERED, autocommit=False) as index:
+        index.engine.store.refuse("a reader keeps the space")
+        monkeypatch.setattr(type(index.engine.store), "commit", refuse_to_commit)
+        found, _ = in_steps(index, partial(asked, "b", "beta alpha", {"total": True}))
+        assert found.total == len(range(7, OBJECTS - 100, 900))
+        monkeypatch.undo()
+        index.engine.store.refuse(None)
+
+
+def refuse_to_commit(store: object) -> None:
+    raise StoreFull("no room")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from sonicpy.channel.commands import Query
+from sonicpy.channel.commands import CountFacets, FlushPassing, Query, SetSynonyms, Synonyms
+from sonicpy.channel.syntax import COMMANDS
 from sonicpy.server.watching.server_statistics import BOUNDS_S, QUICK_S, ServerStatistics, Tally
 
 
@@ -35,6 +36,18 @@ def test_a_histogram_counts_what_is_at_most_each_bound() -> None:
     assert tally.count == len(times)
     assert tally.seconds == pytest.approx(sum(times))
     assert tally.up_to_bound() == [sum(seconds <= bound for seconds in times) for bound in BOUNDS_S]
+
+
+def test_a_command_counts_under_its_verb() -> None:
+    statistics, other = ServerStatistics(), ServerStatistics()
+    for kind in (CountFacets, FlushPassing, Synonyms, SetSynonyms):
+        other.tallies[kind].add(0.001)
+    statistics.add(other.take_counts(0))
+    counted = {tally.verb: tally.count for tally in statistics.all_tallies() if tally.count}
+    assert counted == {"FACETS": 1, "FLUSH": 1, "SYNONYMS": 2}
+    verbs = [tally.verb for tally in statistics.all_tallies()]
+    assert len(set(verbs)) == len(verbs)
+    assert set(verbs) - {"OTHER"} <= {*COMMANDS}
 
 
 REPLIES = [

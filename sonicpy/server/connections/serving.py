@@ -195,6 +195,7 @@ def postponed(embedding: Embedding, call: Callable[[Any, Any], bytes]) -> Callab
 
 async def end_connections(serving: Serving, answer_s: float, stop_s: float) -> None:
     """Answer the commands that have arrived, for at most `answer_s`, and close all connections within `stop_s`."""
+    serving.sheds = 0  # a connection that another process takes now would not hear of the end
     began = time.monotonic()  # loop.time() may be cached while peers are answered
     for peer in list(serving.peers):
         peer.shut_down(max(0.0, began + answer_s - time.monotonic()))

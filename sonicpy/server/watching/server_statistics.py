@@ -4,9 +4,10 @@ import re
 import time
 from bisect import bisect_left
 from collections import Counter, deque
+from collections.abc import Mapping
 from typing import Any, NamedTuple, get_args
 
-from sonicpy.channel.commands import Command, Ping
+from sonicpy.channel.commands import Command, CountFacets, FlushPassing, Ping, SetSynonyms
 from sonicpy.channel.replies import InfoFigures
 from sonicpy.ids import NAME_MAX_BYTES
 
@@ -19,6 +20,8 @@ NOTED_S = 0.01
 SLOW_KEPT = 20
 INFO_S = 0.0005
 """The shortest duration in seconds that counts as best or worst in INFO: shorter ones round to 0 milliseconds."""
+VERBS: Mapping[type, str] = {CountFacets: "FACETS", FlushPassing: "FLUSH", SetSynonyms: "SYNONYMS"}
+"""The verbs of the commands whose types have other names."""
 REFUSAL = re.compile(rb"(?:ERR|ENDED) (?!quit\b)(\w+)")
 
 
@@ -70,10 +73,11 @@ class ServerStatistics:
     """Counts over all connections since the start."""
 
     def __init__(self) -> None:
-        kinds = (*get_args(Command), Ping)
-        self.tallies: dict[type, Tally] = {kind: Tally(kind.__name__.upper()) for kind in kinds}
-        """Type of command -> its tally; bytes is the type of lines that the session answers itself."""
-        self.tallies[bytes] = Tally("OTHER")
+        verbs = {kind: VERBS.get(kind, kind.__name__.upper()) for kind in (*get_args(Command), Ping)}
+        verbs[bytes] = "OTHER"
+        self._tallies = {verb: Tally(verb) for verb in verbs.values()}
+        self.tallies: dict[type, Tally] = {kind: self._tallies[verb] for kind, verb in verbs.items()}
+        """Type of command -> the tally of its verb; bytes is the type of lines that the session answers itself."""
         self.http: dict[str, Tally] = {}
         """Method of the index -> tally of the requests over HTTP that call it."""
         self.slow: deque[dict[str, Any]] = deque(maxlen=SLOW_KEPT)
@@ -92,7 +96,7 @@ class ServerStatistics:
 
     def all_tallies(self) -> list[Tally]:
         """Return the tallies of the channel and of HTTP."""
-        return [*self.tallies.values(), *self.http.values()]
+        return [*self._tallies.values(), *self.http.values()]
 
     def note_http(self, method: str, seconds: float) -> None:
         """Count a request over HTTP that called `method` of the index and took `seconds`."""
@@ -148,7 +152,7 @@ class ServerStatistics:
             lines: the number of lines on all connections since the last call.
         """
         found = Counts(
-            {tally.verb: (tally.count, tally.seconds, tally.slower) for tally in self.tallies.values() if tally.count},
+            {tally.verb: (tally.count, tally.seconds, tally.slower) for tally in self._tallies.values() if tally.count},
             list(self.slow),
             self.errors,
             self.received_bytes,
@@ -157,7 +161,7 @@ class ServerStatistics:
             self._best_ms,
             self._worst_ms,
         )
-        for tally in self.tallies.values():
+        for tally in self._tallies.values():
             tally.count, tally.seconds, tally.slower = 0, 0.0, [0] * len(tally.slower)
         self.slow.clear()
         self.errors = Counter()
@@ -166,7 +170,7 @@ class ServerStatistics:
 
     def add(self, counts: Counts) -> None:
         """Add the counts of another process."""
-        for tally in self.tallies.values():
+        for tally in self._tallies.values():
             count, seconds, slower = counts.tallies.get(tally.verb, (0, 0.0, ()))
             tally.count += count
             tally.seconds += seconds
