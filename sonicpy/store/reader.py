@@ -33,6 +33,7 @@ class StoreReader:
         durability: when a change is on the disk; see `Store`.
         uncommitted: the number of mutations since the last commit.
         recoveries: the number of recoveries. After each, earlier reads of the open transaction may be invalid.
+        undone: how often changes were undone because they could not be sealed.
         is_torn: whether the open transaction is in the middle of a change.
     """
 
@@ -41,6 +42,7 @@ class StoreReader:
     """Errors that leave the open transaction whole when a read of it raises them: they only refuse arguments."""
     late: LateCommits | None = None
     uncommitted = 0
+    undone = 0
     is_torn = False
     _is_closing = False
     _closers: list[Callable[[], object]]  # each may be called again

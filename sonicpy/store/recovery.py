@@ -67,7 +67,6 @@ class RecoveringStore(StoreReader):
     Attributes:
         stamp: a number that grows before and after every visible change: equal stamps mean equal answers.
         view: the view of the open write transaction; None: no write transaction is open.
-        undone: how often changes were undone because they could not be sealed.
     """
 
     def __init__(
@@ -82,7 +81,7 @@ class RecoveringStore(StoreReader):
         super().__init__(folder, environment, postings_max_bytes, access)
         self._log = log
         self._analyzer = dict(analyzer)
-        self.stamp = self.undone = 0
+        self.stamp = 0
         self.view: WriteView | None = None
         self.is_torn = False
         self._open_cache: OpenCache | None = None  # what was read of the open transaction

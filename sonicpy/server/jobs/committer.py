@@ -145,10 +145,10 @@ class Committer(Sealer):
             raise
         finally:
             for place, (connection, out, promises, undone) in enumerate(waiting):
-                error = failed
-                if error is None and undone != self._engine.store.undone:  # by a commit that another task has tried
-                    error = StoreError("the change was undone, because the log could not be written")
-                connection.end_seal(out, promises, error, may_have_read=place > 0)
+                why = failed
+                if why is None and undone != self._engine.store.undone:  # by a commit that another task has tried
+                    why = StoreError("the change was undone, because the log could not be written")
+                connection.end_seal(out, promises, why, may_have_read=place > 0)
         return failed
 
     def _end_pass(self) -> None:
