@@ -4,7 +4,8 @@ import asyncio
 import contextlib
 import importlib
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine
+import signal
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
@@ -169,7 +170,8 @@ class Server:
     @contextlib.asynccontextmanager
     async def _opened(self) -> AsyncIterator[tuple[BaseService, PeriodicWork]]:
         """Open the service inside a `with` block; yield it, and its periodic work."""
-        index = Index(config=self._config, autocommit=False)
+        with self._stopping_at_once():
+            index = Index(config=self._config, autocommit=False)
         try:
             warn_of_modes(index)
             index.engine.lexer.prepare()
@@ -182,6 +184,23 @@ class Server:
                     service.search.close()
         finally:
             index.close()
+
+    @contextlib.contextmanager
+    def _stopping_at_once(self) -> Iterator[None]:
+        """Let a stop signal raise StoppedBefore inside a `with` block, in which the loop does not run: opening an index
+        may take minutes, and may end at any moment.
+        """
+
+        def stop(number: int, frame: object) -> None:
+            self._stopped.set()  # in case that the exception is taken for another one
+            raise StoppedBefore
+
+        before = [(number, signal.signal(number, stop)) for number in stop_signals()]
+        try:
+            yield
+        finally:
+            for number, handler in before:
+                signal.signal(number, handler)
 
     @contextlib.asynccontextmanager
     async def _watched(self, service: BaseService, metrics: ModuleType | None) -> AsyncIterator[str | None]:

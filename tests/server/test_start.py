@@ -6,6 +6,8 @@ import logging
 import os
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from sonicpy.server.connections.descriptors import Room
 from sonicpy.server.connections.listeners import bind_tcp
 from tests.processes import HOST, Server, free_port, refused_start, run_here, run_serve
 from tests.server.peer import Peer
+from tests.support.patience import WAIT_S
 
 
 @pytest.fixture
@@ -117,6 +120,33 @@ def test_a_signal_stops_an_idle_server_and_it_can_be_started_at_once(tmp_path: P
             assert not_started.line().startswith("CONNECTED <")
             assert not_started.rest() == b""
         assert server.log() == ""
+
+
+SLOW = """
+import sys, time
+from sonicpy.cli.main import main
+from sonicpy.server import server
+
+def opening(config, autocommit):
+    print("opening", flush=True)
+    end = time.monotonic() + 600
+    while time.monotonic() < end:
+        pass
+
+server.Index = opening
+sys.exit(main(["serve", "--inet", sys.argv[1], "--data", sys.argv[2]]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_server_that_opens_its_index(tmp_path: Path, number: signal.Signals) -> None:
+    command = [sys.executable, "-c", SLOW, f"{HOST}:{free_port()}", str(tmp_path / "store")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as opening:
+        assert opening.stdout is not None
+        assert opening.stdout.readline() == "opening\n"
+        opening.send_signal(number)
+        said, errors = opening.communicate(timeout=WAIT_S)
+    assert (opening.returncode, said, errors) == (0, "", "")
 
 
 @pytest.mark.parametrize("is_ignored", [False, True])
