@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from sonicpy.store.views.write_cache import WriteCache
-from tests.processes import Server
+from tests.processes import WORKER, Server
 from tests.support.examples import FULL_SET
 from tests.support.forked import end_template
 from tests.support.leftovers import left_behind, mark_run
@@ -65,6 +65,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             marker = item.get_closest_marker("timeout")
             limit_s = float(marker.args[0] if marker else config.getini("timeout"))
             item.add_marker(pytest.mark.timeout(limit_s * SLOWNESS), append=False)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def own_ports_of_clusters() -> None:
+    """Let the clusters of each test process draw from ports of their own: a node that is killed, and starts again, finds
+    its port free.
+    """
+    dev = sys.modules.get("sonicpy.cluster.operator.dev")  # imported by the tests of clusters, which are collected
+    if dev is not None:
+        count = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+        dev.PORTS = dev.PORTS[WORKER % count :: count]
 
 
 @pytest.hookimpl(trylast=True)

@@ -46,7 +46,7 @@ START_S = 180.0
 STOP_S = 10.0
 LOOK_S = 0.1
 LOCK_FILE = "dev.lock"
-PORTS = (22_000, 32_000)
+PORTS = range(22_000, 32_000)
 SETTINGS = "nats.conf"
 
 BROKER_SETTINGS = """\
@@ -351,7 +351,7 @@ def free_ports(count: int) -> list[int]:
     found: list[int] = []
     with contextlib.ExitStack() as stack:
         while len(found) < count:
-            port = random.randrange(*PORTS)
+            port = random.choice(PORTS)
             try:
                 stack.enter_context(socket.create_server((HOST, port)))
             except OSError as error:
