@@ -69,7 +69,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True, scope="session")
 def own_ports_of_clusters() -> None:
-    """Let the clusters of each test process draw from ports of their own: a killed node finds its port free again."""
+    """Give the clusters of each test process ports of their own: a killed node finds its port free again."""
     dev = sys.modules.get("sonicpy.cluster.operator.dev")  # imported by the tests of clusters, which are collected
     if dev is not None:
         count = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))

@@ -187,7 +187,7 @@ class Server:
 
     @contextlib.contextmanager
     def _stopping_at_once(self) -> Iterator[None]:
-        """Let a stop signal raise StoppedBefore inside a `with` block, in which the loop does not run: opening an index
+        """Raise StoppedBefore at a stop signal inside a `with` block, in which the loop does not run: opening an index
         may take minutes, and may end at any moment.
         """
 
