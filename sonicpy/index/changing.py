@@ -108,7 +108,8 @@ class Changing:
         is_counted = lang is not None or names == SAMPLED_NAMES or (not names and is_sampled(oid))
         engine = self._engine
         fields: Fields = ()
-        if tags is not None or values is not None or vector is not None or (self._embed is not None and text):
+        has_vector = vector is not None or (self._embed is not None and text_of("text", text) != "")
+        if has_vector or tags is not None or values is not None:
             fields = self._fields(text, tags, values, vector)
         while True:
             lexer = engine.lexer_of(collection, bucket)
