@@ -18,7 +18,7 @@ from sonicpy.http.problems import GIVEN_MAX
 class FlatRequest(Request):
     """A request whose JSON `flat_json` reads."""
 
-    _value = staticmethod(flat_json)
+    _value: Callable[[bytes], Any] = staticmethod(flat_json)
 
     async def json(self) -> Any:
         """Return the value of the body. Raises JSONDecodeError, or HTTPException if it is not UTF-8."""
