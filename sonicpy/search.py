@@ -8,6 +8,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from sonicpy._native.named_tuples import HasUsual, Maker
+from sonicpy.arguments import text_of
 from sonicpy.bucket_names import AnyBucket, behind_hit, one_or_several
 from sonicpy.ids import Scope
 from sonicpy.late import late
@@ -279,10 +280,10 @@ def facets_asked(collection: str, bucket: AnyBucket, text: str, options: Mapping
     """Return the question that a method `facets` of the library or a client was called for.
 
     Raises:
-        TypeError, InvalidArgument: see `sonicpy.options.checked`.
+        TypeError, InvalidArgument: see `sonicpy.options.checked`; the text is no str.
     """
     first, buckets = one_or_several(bucket)
-    return FacetSearch(collection, first, text, **checked("FACETS", options), buckets=buckets)
+    return FacetSearch(collection, first, text_of("text", text), **checked("FACETS", options), buckets=buckets)
 
 
 class SimilarOptions(TypedDict, total=False):
@@ -297,12 +298,15 @@ def asked(verb: str, collection: str, bucket: AnyBucket, text: str, options: Map
 
     Args:
         verb: QUERY or EXPLAIN.
-        collection, bucket, text: checked where they are used. Several buckets are a list; see `sonicpy.bucket_names`.
+        collection, bucket: checked where they are used. Several buckets are a list; see `sonicpy.bucket_names`.
+        text: the text of the query.
         options: the options that were given, by name.
 
     Raises:
-        TypeError, InvalidArgument: see `sonicpy.options.checked`.
+        TypeError, InvalidArgument: see `sonicpy.options.checked`; the text is no str.
     """
+    if type(text) is not str:
+        text = text_of("text", text)
     first, buckets = (bucket, ()) if type(bucket) is str else one_or_several(bucket)
     if "after" in options and (buckets or "group" in options):
         options = {**options, "after": _behind(options["after"], bool(buckets), options.get("group"))}

@@ -28,6 +28,19 @@ def test_fused_scores_are_sums() -> None:
         assert all(hit.score == sums[hit.object] for hit in found)
 
 
+def test_objects_that_vectors_alone_found_come_back() -> None:
+    with sonicpy.open(":memory:") as index:
+        nothing = [index.query("c", "new", "ferry"), index.query("c", "new", "ferry", total=True)]
+        index.push("c", "b", "o1", "a boat")
+        for text in ("ferry", "???", ""):
+            nothing += [index.query("c", "b", text, limit=9 if text else 0), index.query("c", "b", text, filter="red")]
+        nothing += [index.similar("c", "b", "absent"), index.query("c", ["b", "new"], "???", total=True)]
+        for hits in nothing:
+            assert len(hits) == 0
+            found = sonicpy.fuse(hits, {1: 0.8, "o2": 1.0})
+            assert (found.objects, found.scores) == (["o2", "1"], [0.5, 0.4])
+
+
 def test_what_cannot_be_fused() -> None:
     with pytest.raises(sonicpy.InvalidArgument, match="^hits have no scores"):
         sonicpy.fuse(sonicpy.Hits(["o1"]), {})

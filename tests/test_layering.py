@@ -61,7 +61,7 @@ ALLOWED = {
     },
     "pytest_plugin": {"__init__", "client", "config", "index", "interpreter"},
     "rules": set(),
-    "search": {"_native", "bucket_names", "filters", "ids", "late", "options"},
+    "search": {"_native", "arguments", "bucket_names", "filters", "ids", "late", "options"},
     "server": EVERYBODY | SYSTEM | {"access", "channel", "config", "http", "index"},
     "store": EVERYBODY | SYSTEM | {"_native"},
     "vectors": {"_native", "errors", "ids"},

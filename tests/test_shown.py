@@ -2,12 +2,13 @@
 out.
 """
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
 
-from sonicpy.api.shown import Shown, safe, shows
+from sonicpy.api.shown import LONG_TEXT_MAX, TEXT_MAX, Shown, safe, shows
 from sonicpy.errors import ConfigError
 
 FUNCTION = (
@@ -21,6 +22,20 @@ def test_a_url_is_filled_in() -> None:
         Shown(link="https://shop.example/goods/a%20b?id=1"),
         Shown(link="https://shop.example/goods/a%20b?id=x%2Fy%26z"),
     ]
+
+
+def test_the_cut_of_a_long_text_is_seen(tmp_path: Path) -> None:
+    texts = ["x" * TEXT_MAX, "x" * LONG_TEXT_MAX, "x y" * LONG_TEXT_MAX]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps({"id": number, "text": text}) + "\n" for number, text in enumerate(texts)))
+    function = {str(number): {"text": text} for number, text in enumerate(texts)}
+    for most, whole in ((TEXT_MAX, 1), (LONG_TEXT_MAX, 2)):
+        for show in (shows(str(path), most), shows(lambda *scope: function, most)):
+            shown = [each.text or "" for each in show("c", "b", ["0", "1", "2"])]
+            assert shown[:whole] == texts[:whole]
+            for text, cut in zip(texts[whole:], shown[whole:], strict=True):
+                assert cut[-1] == "\u2026" and text.startswith(cut[:-1]) and most - 1 <= len(cut) <= most + 1
+    assert shows(str(path))("c", "b", ["2"]) == shows(str(path), TEXT_MAX)("c", "b", ["2"])
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl"])

@@ -31,7 +31,7 @@ def fuse(hits: Hits, others: Others, *, weight: float = 0.5, limit: int | None =
     """
     if not isinstance(hits, Hits):
         raise InvalidArgument(f"hits is {shown(hits)}; allowed are hits of a query")
-    scores = hits.scores
+    scores = hits.scores if hits else []  # a search that finds nothing may leave them out
     if scores is None:
         raise InvalidArgument("hits have no scores: the server or its ranking gives none; allowed are hits with scores")
     weight = plain_scalar(weight)

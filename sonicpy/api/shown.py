@@ -6,7 +6,8 @@
     a function           package.module:function or /path/to/file.py:function; it gets a collection, a bucket and a list
                          of names of objects, and returns a mapping from names to mappings with these keys
 
-The page escapes all of it. Links other than http, https and relative ones are left out.
+The page escapes all of it. Links other than http, https and relative ones are left out. Of a long text only the
+beginning is shown, and CUT after it.
 """
 
 import csv
@@ -22,7 +23,11 @@ from sonicpy.api.columns import ID_NAMES, OBJECT_COLUMNS, columns_like, columns_
 from sonicpy.errors import ConfigError
 
 TEXT_MAX = 500
-"""The most characters of a text that are shown."""
+"""The most characters of a text that are shown, to people."""
+LONG_TEXT_MAX = 4_000
+"""The same to assistants, which answer from the text."""
+CUT = "\u2026"
+"""The sign that the rest of a text is not shown."""
 SCHEMES = frozenset(("", "http", "https"))
 
 
@@ -42,29 +47,34 @@ Function = Callable[[str, str, list[str]], Mapping[str, Mapping[str, Any]]]
 """A function of a program that returns, by name of an object, a mapping with the keys title, text and link."""
 
 
-def shows(setting: str | Function) -> Show:
+def shows(setting: str | Function, text_max: int = TEXT_MAX) -> Show:
     """Return the function that shows objects, for a setting or a function of a program.
+
+    Args:
+        text_max: the most characters of a text that are shown.
 
     Raises:
         ConfigError: the setting is neither a template nor a file nor a function, or its file cannot be read.
     """
     if callable(setting):
-        return _calling(setting)
+        return _calling(setting, text_max)
     if "{object}" in setting:
         return _template(setting)
     if Path(setting).suffix in READERS:
-        return _rows(Path(setting))
+        return _rows(Path(setting), text_max)
     if ":" in setting and "://" not in setting:
-        return _function(setting)
+        return _function(setting, text_max)
     raise ConfigError(
         f"{setting!r} shows no objects; allowed are a URL with {{object}}, a .jsonl or .csv file, or module:function."
     )
 
 
-def shown_of(value: Mapping[str, Any]) -> Shown:
+def shown_of(value: Mapping[str, Any], text_max: int) -> Shown:
     """Return the display of an object, from the keys title, text and link of a mapping; each may be missing."""
     title, text, link = (None if value.get(key) in (None, "") else str(value[key]) for key in Shown._fields)
-    return Shown(title, None if text is None else text[:TEXT_MAX], safe(link))
+    if text is not None and len(text) > text_max:
+        text = text[:text_max].rstrip() + CUT
+    return Shown(title, text, safe(link))
 
 
 def safe(link: str | None) -> str | None:
@@ -95,10 +105,10 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
     return template
 
 
-def _rows(path: Path) -> Show:
+def _rows(path: Path, text_max: int) -> Show:
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            held = dict(_held(READERS[path.suffix](file)))
+            held = dict(_held(READERS[path.suffix](file), text_max))
     except (OSError, ValueError, csv.Error) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(f"{path} cannot be read as rows that show objects: {reason}.") from error
@@ -117,7 +127,7 @@ def _scope_of(row: Any) -> tuple[str | None, str | None]:
     return row.get("collection") or None, row.get("bucket") or None
 
 
-def _held(rows: Iterator[Any]) -> Iterator[tuple[tuple[str | None, str | None, str], Shown]]:
+def _held(rows: Iterator[Any], text_max: int) -> Iterator[tuple[tuple[str | None, str | None, str], Shown]]:
     """Yield collection, bucket and object of each row, with its display. Raises ValueError for a row without an id.
 
     If the first row has none of the keys of `Shown`, columns whose names resemble a title and a text are used.
@@ -134,7 +144,7 @@ def _held(rows: Iterator[Any]) -> Iterator[tuple[tuple[str | None, str | None, s
             is_named = any(key in row for key in Shown._fields)
             likely = [] if is_named else [column for column in columns_of_texts(columns) if column != identifier]
         named = dict(zip(("title", "text"), map(row.get, likely), strict=False)) if likely else row
-        yield (*_scope_of(row), str(row[identifier])), shown_of(named)
+        yield (*_scope_of(row), str(row[identifier])), shown_of(named, text_max)
 
 
 def _json_rows(file: Any) -> Iterator[Any]:
@@ -145,19 +155,19 @@ READERS: dict[str, Callable[[Any], Iterator[Any]]] = {".jsonl": _json_rows, ".cs
 """Ending of a file's name -> function that reads its rows."""
 
 
-def _function(setting: str) -> Show:
+def _function(setting: str, text_max: int) -> Show:
     place, _, name = setting.rpartition(":")
     try:
         call = getattr(module_at(place), name)
     except Exception as error:  # noqa: BLE001 - of a module that the setting names
         raise ConfigError(f"{setting!r}, which shows objects, cannot be imported: {error}.") from error
-    return _calling(call)
+    return _calling(call, text_max)
 
 
-def _calling(call: Function) -> Show:
+def _calling(call: Function, text_max: int) -> Show:
     def show(collection: str, bucket: str, objects: Sequence[str]) -> list[Shown]:
         found = call(collection, bucket, list(objects))
-        return [shown_of(found.get(each) or {}) for each in objects]
+        return [shown_of(found.get(each) or {}, text_max) for each in objects]
 
     return show
 

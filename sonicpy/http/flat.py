@@ -38,14 +38,17 @@ UTF8_MARK = "\ufeff"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
-def flat_json(body: bytes) -> Any:
+def flat_json(body: bytes, list_max: int = LIST_MAX) -> Any:
     """Return the value of a JSON text, which may begin with UTF8_MARK.
+
+    Args:
+        list_max: the most values of a list in a long body, unless it holds numbers alone.
 
     Raises:
         UnicodeDecodeError: the body is not UTF-8.
         JSONDecodeError: the body is not JSON; or it is long, and not a flat object.
     """
-    return _read(body, _object)
+    return _read(body, partial(_object, list_max=list_max))
 
 
 def listed_json(body: bytes) -> Any:
@@ -74,8 +77,8 @@ def not_utf8(error: UnicodeDecodeError) -> str:
     return f"is not UTF-8 at byte {error.start + 1}"
 
 
-def _object(text: str) -> dict[str, Any]:
-    return _whole(text, *_inside(text, 0, _member))
+def _object(text: str, list_max: int) -> dict[str, Any]:
+    return _whole(text, *_inside(text, 0, partial(_member, list_max=list_max)))
 
 
 def _listed(text: str) -> dict[str, Any]:
@@ -93,7 +96,7 @@ def _inside(text: str, place: int, value: ReadValue, keys_max: int = KEYS_MAX) -
     object has more than `keys_max` keys."""
     place = _skip(text, place, "{")
     held: dict[str, Any] = {}
-    if value is not _member and text[place : place + 1] == "}":
+    if text[place : place + 1] == "}":
         return held, place + 1
     while True:
         key, place = scanstring(text, _skip(text, place, '"'), True)
@@ -106,14 +109,15 @@ def _inside(text: str, place: int, value: ReadValue, keys_max: int = KEYS_MAX) -
         place = _skip(text, place, ",")
 
 
-def _member(text: str, place: int) -> tuple[Any, int]:
-    """Return the value of a key of the body, and the place after it."""
+def _member(text: str, place: int, list_max: int) -> tuple[Any, int]:
+    """Return the value of a key of the body, and the place after it; an object inside may hold lists of numbers, such
+    as vectors by their columns."""
     match text[place : place + 1]:
         case "{":
-            return _inside(text, place, _value)
+            return _inside(text, place, _number_or_value)
         case "[":
             found = NUMBERS.match(text, place)
-            return _list(text, place + 1) if found is None else (_numbers(found), found.end())
+            return _list(text, place + 1, most=list_max) if found is None else (_numbers(found), found.end())
     return _value(text, place)
 
 
@@ -130,6 +134,7 @@ def _part(text: str, place: int) -> tuple[Any, int]:
 
 
 def _number_or_value(text: str, place: int) -> tuple[Any, int]:
+    """Return a value, which may be a list of numbers, and the place after it."""
     found = NUMBERS.match(text, place)
     return _value(text, place) if found is None else (_numbers(found), found.end())
 

@@ -22,7 +22,7 @@ from sonicpy.http.models import (
     TextBody,
     UpsertBody,
 )
-from sonicpy.http.routes import Operation
+from sonicpy.http.routes import Operation, RulesRoute
 
 NDJSON = {
     "requestBody": {
@@ -47,7 +47,7 @@ def ingest_operations(backend: Backend) -> list[Operation]:
         Operation("POST", "/v1/pop", operations.pop),
         Operation("POST", "/v1/flush", operations.flush),
         Operation("GET", "/v1/synonyms", operations.synonyms),
-        Operation("POST", "/v1/synonyms", operations.set_synonyms),
+        Operation("POST", "/v1/synonyms", operations.set_synonyms, route=RulesRoute),
         Operation("POST", "/v1/bulk", operations.bulk, extra=NDJSON),
     ]
 

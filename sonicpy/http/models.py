@@ -33,6 +33,8 @@ QUERY_TEXT_MAX = 10_000
 QUERY_BODY_MAX = 20_000
 """The most characters of a text in a body: those of a line of the channel."""
 NAME_MAX = 128
+RULES_MAX = 10_000
+"""The most rules of synonyms of a request: as many as a collection may have."""
 VECTOR_MAX = 3_000
 """The most characters of vectors in base 64, for two vectors with the names of their columns."""
 
@@ -132,7 +134,7 @@ class Strict(BaseModel):
 class HeldWordJson(BaseModel):
     """A word by which an object answers."""
 
-    how: str = Field(description="word, form, part, completion or correction")
+    how: str = Field(description="word, form, part, completion, correction or synonym")
     typed: str = Field(description="the word of the query, in its normal form")
     word: str = Field(description="the word that the object holds")
 
@@ -394,7 +396,7 @@ class SynonymsBody(Strict):
     """Rules of synonyms for a collection."""
 
     collection: FieldOfName
-    rules: list[str] = Field(max_length=10_000, description="`ny, new york` or `tv => television`")
+    rules: list[str] = Field(max_length=RULES_MAX, description="`ny, new york` or `tv => television`")
     add: bool = Field(default=False, description="to the rules that are there")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -10,13 +11,14 @@ from starlette.exceptions import HTTPException
 
 from sonicpy.http.access import GRANTED, Endpoint
 from sonicpy.http.flat import flat_json, listed_json, not_utf8
+from sonicpy.http.models import RULES_MAX
 from sonicpy.http.problems import GIVEN_MAX
 
 
 class FlatRequest(Request):
     """A request whose JSON `flat_json` reads."""
 
-    _value = staticmethod(flat_json)
+    _value: Callable[[bytes], Any] = staticmethod(flat_json)
 
     async def json(self) -> Any:
         """Return the value of the body. Raises JSONDecodeError, or HTTPException if it is not UTF-8."""
@@ -24,6 +26,12 @@ class FlatRequest(Request):
             return self._value(await self.body())
         except UnicodeDecodeError as error:
             raise HTTPException(422, f"the body {not_utf8(error)}") from error
+
+
+class RulesRequest(FlatRequest):
+    """A request with a list of rules of synonyms."""
+
+    _value = staticmethod(partial(flat_json, list_max=RULES_MAX + 1))  # the body's model refuses one more, by its name
 
 
 class ListedRequest(FlatRequest):
@@ -77,6 +85,12 @@ class StrictRoute(FlatRoute):
             return await handle(request)
 
         return handle_strict
+
+
+class RulesRoute(StrictRoute):
+    """A StrictRoute whose request has a list of rules of synonyms."""
+
+    request = RulesRequest
 
 
 class ListedRoute(StrictRoute):

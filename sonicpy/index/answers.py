@@ -383,7 +383,7 @@ class Answers(TextReader):
             return search
         if self._config.search.ranking != "bm25":
             return search
-        return search._replace(vector=embedded_question(embed, text_of("text", search.text)))
+        return search._replace(vector=embedded_question(embed, search.text))
 
     def _count_all_objects(self, collection: str) -> int:
         check_collection(collection)

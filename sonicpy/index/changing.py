@@ -108,7 +108,8 @@ class Changing:
         is_counted = lang is not None or names == SAMPLED_NAMES or (not names and is_sampled(oid))
         engine = self._engine
         fields: Fields = ()
-        if tags is not None or values is not None or vector is not None or (self._embed is not None and text):
+        has_vector = vector is not None or (self._embed is not None and text_of("text", text) != "")
+        if has_vector or tags is not None or values is not None:
             fields = self._fields(text, tags, values, vector)
         while True:
             lexer = engine.lexer_of(collection, bucket)
@@ -205,7 +206,7 @@ class Changing:
         self,
         collection: str,
         bucket: str,
-        object: str,
+        object: ObjectName,
         text: str | Mapping[str, str],
         lang: str | None = None,
         column: str = "",
@@ -220,15 +221,16 @@ class Changing:
         Raises InvalidArgument as `upsert`.
         """
         self._check_upsert()
-        check_names(collection, bucket, object, new=True)
+        oid = object_name(object)
+        check_names(collection, bucket, oid, new=True)
         given = given_texts(text)
         digest = self._digest(
-            object, given, None if lang is None else language_of(lang), self._engine.lexer_of(collection, bucket).rules
+            oid, given, None if lang is None else language_of(lang), self._engine.lexer_of(collection, bucket).rules
         )
-        is_held = self._engine.has_digest(collection, bucket, object, digest)
+        is_held = self._engine.has_digest(collection, bucket, oid, digest)
         if not given.text:
-            return not is_held and not self._lacks_vector(collection, bucket, object, column)
-        return not is_held or self._lacks_vector(collection, bucket, object, column)
+            return not is_held and not self._lacks_vector(collection, bucket, oid, column)
+        return not is_held or self._lacks_vector(collection, bucket, oid, column)
 
     def drop_vectors(self, collection: str, bucket: str, column: str = "") -> int:
         """Remove the vectors of a column from every object of a bucket; return the number of columns removed.

@@ -30,7 +30,7 @@ def open_index(
             `question`, a function for questions. `sonicpy.embedders` makes such functions. No effect in compat mode.
         autocommit: commit each change before its method returns, so that other processes see it at once. Else a change
             survives the death of this process, and all threads see it, when its method returns; processes that read
-            the folder see it within 50 ms. A commit costs about twenty times as much as a change.
+            the folder see it within 50 ms. A change with its own commit takes about sixteen times as long.
 
     Raises:
         StoreLocked: another process has the folder open for writing, or this process has it open already.

@@ -297,12 +297,13 @@ def test_a_server_and_its_folder(locked_server: Server, tmp_path: Path) -> None:
     with sonicpy.connect(url, password="SecretPassword") as client:
         client.push("notes", "default", "n:1", "Sunny weather in Nantes")
     rows = tmp_path / "rows.jsonl"
-    rows.write_text('{"id": "n:1", "text": "Sunny weather in Nantes"}\n')
+    text = "Sunny weather in Nantes" + " and elsewhere" * 200
+    rows.write_text(json.dumps({"id": "n:1", "text": text}))
 
     async def talk(session: Any) -> None:
         assert {tool.name for tool in (await session.list_tools()).tools} == READING
         (hit,) = (await answer(session, "search", collection="notes", text="wether"))["hits"]
-        assert (hit["object"], hit["text"]) == ("n:1", "Sunny weather in Nantes")
+        assert (hit["object"], hit["text"]) == ("n:1", text), "longer than people are shown"
         refused = await session.call_tool("push", {"collection": "notes", "object": "n:2", "text": "Snow"})
         assert refused.is_error and "this server only reads" in refused.content[0].text
 

@@ -340,6 +340,10 @@ def test_a_folder_goes_in_and_comes_out(cluster: DevCluster, tmp_path: Path) -> 
 
 
 def test_what_is_no_folder_of_data(cluster: DevCluster, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(StoreError, match=r"^cannot make a backup in .*file: Not a directory; allowed is a new folder$"):
+        transfer.backup(cluster.addresses, tmp_path / "file", print)
+    assert run_here(["cluster", "backup", "file", "--cluster", cluster.addresses], tmp_path)[0] == 1
     with pytest.raises(StoreError, match="neither a store nor a backup"):
         transfer.import_folder(cluster.addresses, tmp_path, Config(), print)
     with pytest.raises(ConfigError, match=r"holds no cluster\.json"):

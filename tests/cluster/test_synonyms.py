@@ -100,6 +100,35 @@ def test_an_import_and_a_restore_bring_synonyms(tmp_path: Path) -> None:
         check(second)
 
 
+@pytest.mark.full
+def test_rules_beyond_the_limit_are_refused_before_their_index_is_imported(tmp_path: Path) -> None:
+    def rules(first: int, last: int) -> list[str]:
+        return [f"w{number}, v{number}" for number in range(first, last)]
+
+    for number, given in enumerate((rules(0, 9_000), rules(8_000, 9_990), rules(9_980, 9_991))):
+        with sonicpy.open(tmp_path / "several" / f"{number:04}") as index:
+            index.push(PLAIN, "b", f"o{number}", "lynx", "none")
+            index.set_synonyms(PLAIN, given)
+            config = index.config
+    with running(DevCluster(tmp_path / "cluster", partitions=2, copies=1)) as cluster:
+        upgrade(cluster.addresses)
+        with connect(urls(cluster)[0]) as client:
+            until(lambda: takes_synonyms(client))
+            client.set_synonyms(PLAIN, RULES * 3 + [f"{word}, other" for word in WORDS[:7]])
+            for _ in range(2):
+                with pytest.raises(
+                    sonicpy.StoreError, match=r"0002 is imported: .* would have 10001 rules; allowed are 10000$"
+                ):
+                    import_folder(cluster.addresses, tmp_path / "several", config, print)
+                settle(cluster)
+                assert client.synonyms(PLAIN) == [*RULES, *[f"{word}, other" for word in WORDS[:7]], *rules(0, 9_990)]
+                assert sorted(client.query(PLAIN, "b", "lynx", lang="none")) == ["o0", "o1"]
+            client.set_synonyms(PLAIN, rules(0, 10_000))
+            assert import_folder(cluster.addresses, tmp_path / "several", config, print) == 3
+            settle(cluster)
+            assert len(client.synonyms(PLAIN)) == 10_000
+
+
 def check(cluster: DevCluster) -> None:
     settle(cluster)
     for url in urls(cluster):

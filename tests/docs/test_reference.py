@@ -67,6 +67,12 @@ def test_every_method_of_an_index_stands_on_its_page() -> None:
         assert f".{name}(" in after, f"no example right below {name}"
 
 
+def test_the_methods_that_a_client_lacks_are_named() -> None:
+    intro = (REFERENCE / "library.md").read_text("utf-8").partition("folder itself (")[2].partition(")")[0]
+    lacking = methods(sonicpy.Index).keys() - methods(sonicpy.Client).keys()
+    assert sorted(re.findall(r"`(\w+)`", intro)) == sorted(lacking)
+
+
 def test_what_is_left_out_exists() -> None:
     owners = (sonicpy.Index, sonicpy.Client, sonicpy.keyvalue.KeyValue)
     assert [name for name in INTERNAL if not any(hasattr(owner, name) for owner in owners)] == []

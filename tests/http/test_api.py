@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import random
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -443,3 +444,27 @@ def test_synonyms(index: sonicpy.Index, client: TestClient) -> None:
     ]
     assert client.post("/v1/synonyms", json={"collection": "messages", "rules": ["alone"]}).status_code == 400
     assert index.synonyms("messages") == rules
+
+
+def test_as_many_synonyms_are_taken_as_a_collection_may_have(index: sonicpy.Index, client: TestClient) -> None:
+    body = {"collection": "messages", "rules": [f"w{number}, v{number}" for number in range(10_000)]}
+    assert client.post("/v1/synonyms", json=body).json() == {"rules": 10_000}
+    assert index.synonyms("messages") == body["rules"]
+    refused = client.post("/v1/synonyms", json={**body, "rules": [*body["rules"], "one, more"]})
+    assert refused.status_code == 422
+    assert refused.json()["detail"].startswith("rules is too long; allowed are lists of at most 10000")
+
+
+def test_vectors_by_column_may_be_long_lists_of_numbers(client: TestClient) -> None:
+    some = random.Random(1)
+    scope = {"collection": "c", "bucket": "b"}
+    rows = {name: {"model": [some.uniform(-1, 1) for _ in range(384)]} for name in ("push", "upsert", "bulk")}
+    for name, vector in rows.items():
+        body = {**scope, "object": name, "text": "boat", "vector": vector}
+        answer = client.post(f"/v1/{name}", content=json.dumps(body), headers=JSON)
+        assert answer.status_code == 200, answer.text
+        assert answer.json().get("pushed", 1) == 1, answer.text
+    for name, vector in rows.items():
+        body = {**scope, "text": "boat", "vector": vector}
+        answer = client.post("/v1/query", json=body).json()
+        assert answer["hits"][0]["object"] == name, answer

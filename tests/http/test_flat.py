@@ -18,7 +18,7 @@ LONG = " " * PLAIN_BYTES
 
 
 @settings(max_examples=examples(100), deadline=None)
-@given(some.dictionaries(some.text(), VALUES, min_size=1, max_size=8), some.booleans(), some.sampled_from([None, 1]))
+@given(some.dictionaries(some.text(), VALUES, max_size=8), some.booleans(), some.sampled_from([None, 1]))
 def test_flat_objects_are_read_as_json_reads_them(held: dict[str, Any], ascii_only: bool, indent: int | None) -> None:
     try:
         body = json.dumps(held, ensure_ascii=ascii_only, indent=indent).encode()
@@ -36,11 +36,22 @@ def test_lists_of_numbers_are_read(numbers: list[float]) -> None:
         assert flat_json((LONG + body).encode()) == json.loads(body)
 
 
+@given(some.dictionaries(some.text("abc"), VALUES | some.lists(some.integers() | some.floats(0, 1)), max_size=4))
+@settings(max_examples=examples(50), deadline=None)
+def test_an_inner_object_may_hold_lists_of_numbers(inner: dict[str, Any]) -> None:
+    try:
+        body = json.dumps({"a": inner, "b": "x"}, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return
+    assert flat_json(LONG.encode() + body) == json.loads(body)
+
+
 @pytest.mark.parametrize(
     "wrong",
     ["", "{", "[]", "1", '{"a": [[1]]}', '{"a": {"b": {}}}', '{"a": [{}]}', '{"a": [1,]}',
      '{"a": [1',
-     '{"a": {"b": []}}', '{"a": [' + ",".join(['"x"'] * 300) + "]}", '{"a": 1,}', '{"a" 1}', '{"a": 01}', '{"a": 1} {}',
+     '{"a": {"b": [[]]}}', '{"a": {"b": ["x"]}}',
+     '{"a": [' + ",".join(['"x"'] * 300) + "]}", '{"a": 1,}', '{"a" 1}', '{"a": 01}', '{"a": 1} {}',
      '{"a": nul}',
      '{"a": "', "{a: 1}", '{"a": 1x}', '{"a": NaN}', "{" + ",".join(f'"k{n}": 1' for n in range(40)) + "}"],
 )  # fmt: skip

@@ -117,3 +117,33 @@ def test_arrays(index: Index) -> None:
             call()
     assert index.suggest(C, B, "shi", limit=none) == ["shirt"]
     assert index.objects(C, B) == ["o1"]
+
+
+class Ambiguous:
+    """A value that is neither true nor false, as `pandas.NA` and arrays of several numbers are."""
+
+    def __bool__(self) -> bool:
+        raise TypeError("the truth value is ambiguous")
+
+
+TEXTS: dict[str, Callable[[Index, Any], Any]] = {
+    "push": lambda index, text: index.push(C, B, "o2", text),
+    "tagged": lambda index, text: index.push(C, B, "o2", text, tags=["red"]),
+    "upsert": lambda index, text: index.upsert(C, B, "o2", text),
+    "query": lambda index, text: index.query(C, B, text),
+    "several": lambda index, text: index.query(C, [B, "new"], text),
+    "filtered": lambda index, text: index.query(C, B, text, filter="red", group="price"),
+    "explain": lambda index, text: index.explain(C, B, text),
+    "facets": lambda index, text: index.facets(C, B, text, of="*"),
+}
+
+
+@pytest.mark.parametrize("call", TEXTS)
+@pytest.mark.parametrize("embed", [None, lambda texts: [[1.0] * 24 for _ in texts]], ids=["plain", "embedded"])
+@pytest.mark.parametrize("text", [None, 5, float("nan"), ["a"], b"a", Ambiguous()], ids=lambda one: type(one).__name__)
+def test_a_text_of_another_kind(call: str, embed: Any, text: Any) -> None:
+    with sonicpy.open(":memory:", embed=embed) as index:
+        index.upsert(C, B, "o1", "red shirt")
+        with pytest.raises(InvalidArgument, match="^text is .*; allowed is a str$"):
+            TEXTS[call](index, text)
+        assert index.objects(C, B) == ["o1"]

@@ -288,6 +288,39 @@ def test_an_upsert_is_embedded_if_its_text_is_new(server: Server, model: str) ->
         check_answers(server)
 
 
+def test_objects_whose_names_are_numbers_are_embedded(server: Server, model: str) -> None:
+    row = {"collection": "c", "bucket": "b", "object": 7, "text": "the boat"}
+
+    def likeness() -> object:
+        with Peer(server, "search") as search:
+            (hit,) = json.loads(search.ask('EXPLAIN c b "the"').removeprefix("RESULT "))["hits"]
+        assert hit["object"] == "7"
+        return hit["likeness"]
+
+    posted(server, "/v1/upsert", row)  # which finds the column
+    assert likeness() is not None
+    for path in ("/v1/upsert", "/v1/push", "/v1/bulk", "/v1/bulk?upsert=true"):
+        with Peer(server, "ingest") as ingest:
+            assert ingest.ask("FLUSHB c b") == "RESULT 1"
+        posted(server, path, json.dumps({**row, "text": "the hive"}))
+        assert likeness() is not None, path
+
+
+@pytest.mark.parametrize("path", ["/v1/upsert", "/v1/bulk?upsert=true"])
+def test_a_text_of_a_number_keeps_no_former_vector(tmp_path: Path, model: str, path: str) -> None:
+    port = free_port(HOST)
+    settings = {"server.embed": model, "server.embed_required": "false", "http.inet": f"{HOST}:{port}"}
+    with Server(tmp_path, settings) as server:
+        server.http = f"http://{HOST}:{port}"  # type: ignore[attr-defined]
+        for text, is_there in (("the boat", True), ("the crash", False)):
+            posted(server, path, json.dumps({"collection": "c", "bucket": "b", "object": 7, "text": text}))
+            with Peer(server, "search") as search:
+                (hit,) = json.loads(search.ask('EXPLAIN c b "the"').removeprefix("RESULT "))["hits"]
+            assert (hit["likeness"] is not None) == is_there
+        with Peer(server, "control") as control:
+            assert json.loads(control.ask("STATS").removeprefix("RESULT "))["texts_without_vector"] == 1
+
+
 def test_a_text_without_a_vector_refuses_no_other(tmp_path: Path, model: str) -> None:
     with Server(tmp_path, {"server.embed": model}) as server:
         peers = [Peer(server, "ingest") for _ in range(8)]

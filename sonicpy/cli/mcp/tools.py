@@ -80,7 +80,8 @@ TOOLS = (
         "are found without further ado, so give plain words rather than a question, and fewer words to find more. The "
         "answer has names of objects and scores: of a score the whole number is the kind of match (3: all words, 2: "
         "some, 1: completions, 0: corrections), the rest its quality. The index holds words, not texts: a hit has a "
-        "text only where this server was given texts to show. An empty text with a filter lists what passes it.",
+        "text only where this server was given texts to show; one that ends in \u2026 goes on elsewhere. An empty text "
+        "with a filter lists what passes it.",
         "query", _hits, (*SCOPE, "text"), verb="QUERY", has_hits=True,
     ),
     Tool(

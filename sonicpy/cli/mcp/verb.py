@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from sonicpy.api.shown import shows
+from sonicpy.api.shown import LONG_TEXT_MAX, shows
 from sonicpy.cli.arguments import Verbs
 from sonicpy.cli.target import SERVER_VARIABLE, Purpose, open_target
 
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.where is not None:
         setattr(arguments, "server" if "://" in arguments.where else "data", arguments.where)
-    show = None if arguments.show is None else shows(arguments.show)
+    show = None if arguments.show is None else shows(arguments.show, LONG_TEXT_MAX)
     with open_target(arguments, Purpose.CREATE if arguments.write else Purpose.READ) as index:
         serve(ToolBox(index, changes=arguments.write, show=show))
     return 0

@@ -25,14 +25,20 @@ async def what_is_held(connection: Client, layout: Layout, question: Question) -
         StoreError: a partition does not answer.
     """
     for partition in range(layout.partitions):
-        packed = pack_question(partition, question)
-        try:
-            message = await connection.request(subject_of_questions(partition), packed, timeout=ANSWER_S)
-        except (NatsError, OSError) as error:
-            raise StoreError(f"partition {partition} does not answer: start the nodes that hold it") from error
-        if message.data != b"+[]":
-            return not_empty(partition, message.data)
+        answer = await answer_of(connection, partition, question)
+        if answer != b"+[]":
+            return not_empty(partition, answer)
     return ""
+
+
+async def answer_of(connection: Client, partition: int, question: Question) -> bytes:
+    """Return the answer of a partition to a question: + and JSON, or an error. Raises StoreError if there is none."""
+    packed = pack_question(partition, question)
+    try:
+        message = await connection.request(subject_of_questions(partition), packed, timeout=ANSWER_S)
+    except (NatsError, OSError) as error:
+        raise StoreError(f"partition {partition} does not answer: start the nodes that hold it") from error
+    return message.data
 
 
 def not_empty(partition: int, packed: bytes) -> str:

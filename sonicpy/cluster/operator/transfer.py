@@ -18,6 +18,7 @@ import shutil
 import tempfile
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ from sonicpy.cluster.node.claim import NameClaim
 from sonicpy.cluster.node.known_rules import rules_of
 from sonicpy.cluster.node.snapshots import load
 from sonicpy.cluster.operator.emptiness import what_is_held
+from sonicpy.cluster.operator.imported_synonyms import SynonymRecords, rules_in_cluster
 from sonicpy.cluster.operator.spread_collection import set_parts
 from sonicpy.cluster.peers.questions import Question
 from sonicpy.cluster.registry.orders import Order
@@ -47,7 +49,7 @@ from sonicpy.index.ingest.exported import DIGEST_KEY, change_of_facts
 from sonicpy.index.maintenance.verify import holds_store
 from sonicpy.index.read_only_index import ReadOnlyIndex
 from sonicpy.index.recorder import RECORD_BYTES_MAX, Recorder, RecordTooLong
-from sonicpy.index.report.export import ExportedObject, facts_of, scopes_of, synonyms_of
+from sonicpy.index.report.export import ExportedObject, facts_of, scopes_of
 from sonicpy.store.care.backup import BACKUP_FILE, open_backup
 from sonicpy.store.care.replica_backup import install_backup
 from sonicpy.store.disk.platform import make_folder, replace_file
@@ -64,8 +66,6 @@ BATCHES_WAITING_MAX = 64
 """The most batches that wait for their acknowledgement, over all partitions."""
 NOTES_FILE = "cluster.json"
 NOT_SPREAD: Mapping[str, int] = MappingProxyType({})
-RULES_AT_ONCE = 500
-"""The most rules of synonyms in a record."""
 TERM_BYTES = 48
 """The upper bound of the bytes of a word in a record, without the word itself."""
 PLACE_BYTES = 4
@@ -82,7 +82,7 @@ def import_folder(brokers: str, folder: Path, config: Config, say: "Say") -> int
     Raises:
         ConfigError: the brokers hold no cluster, or the settings are not those of the cluster.
         StoreError: the folder holds no store and no backup, the brokers do not answer, or a partition did not
-            acknowledge in time.
+            acknowledge in time; a collection would have too many rules of synonyms.
     """
     sources = list(sources_in(folder))
     return asyncio.run(_import(brokers, sources, config, say))
@@ -112,10 +112,14 @@ def backup(brokers: str, folder: Path, say: "Say") -> int:
 
     Raises:
         ConfigError: the brokers hold no cluster, or the folder is not empty.
-        StoreError: the brokers do not answer, or a partition could not be written. The folder then holds no
-            `cluster.json`.
+        StoreError: the brokers do not answer, `folder` is no folder, or a partition could not be written. The folder
+            then holds no `cluster.json`.
     """
-    if folder.exists() and any(folder.iterdir()):
+    try:
+        is_taken = folder.exists() and any(folder.iterdir())
+    except OSError as error:
+        raise StoreError(f"cannot make a backup in {folder}: {error.strerror}; allowed is a new folder") from error
+    if is_taken:
         raise ConfigError(f"{folder} is not empty; allowed is a new folder.")
     return asyncio.run(_backup(brokers, folder, say))
 
@@ -215,14 +219,14 @@ async def _import(
     only_empty: bool = False,
     spread: Mapping[str, int] = NOT_SPREAD,
 ) -> int:
-    async with _appending(brokers, config, only_empty=only_empty, spread=spread) as (recorder, appender):
+    async with _appending(brokers, config, only_empty=only_empty, spread=spread) as (connection, recorder, appender):
         total = 0
-        synonyms = SynonymRecords(recorder)
+        synonyms = SynonymRecords(recorder, partial(rules_in_cluster, connection))
         for source in sources:
             with opened(source, config) as index:
                 check_same_analyzer(source, index, recorder)
                 objects = 0
-                for record in synonyms.of(index):
+                for record in await synonyms.of(source, index):
                     await appender.add_to_all(record)
                 for scope, record in records_of_facts(recorder, index):
                     await appender.add_to_parts(*scope, record)
@@ -234,26 +238,6 @@ async def _import(
             say(f"{source}: {objects} objects")
             total += objects
     return total
-
-
-class SynonymRecords:
-    """The records that add the synonyms of indexes, each rule once: all partitions of a cluster hold the same ones."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
-        self._known: dict[str, set[str]] = {}
-
-    def of(self, index: Index) -> Iterator[bytes]:
-        """Yield the records of the rules of an index that were in none before, some rules in each."""
-        with index.engine.read() as view:
-            found = synonyms_of(view, None)
-        for collection, rules in found.items():
-            known = self._known.setdefault(collection, set())
-            new = [rule for rule in rules if rule not in known]
-            known.update(new)
-            for first in range(0, len(new), RULES_AT_ONCE):
-                self._recorder.set_synonyms(collection, new[first : first + RULES_AT_ONCE], add=True)
-                yield self._recorder.take_record()
 
 
 def check_same_analyzer(source: Path, index: Index, recorder: Recorder) -> None:
@@ -270,7 +254,7 @@ def check_same_analyzer(source: Path, index: Index, recorder: Recorder) -> None:
 @contextlib.asynccontextmanager
 async def _appending(
     brokers: str, config: Config, *, only_empty: bool, spread: Mapping[str, int]
-) -> AsyncIterator[tuple[Recorder, Appender]]:
+) -> AsyncIterator[tuple[Client, Recorder, Appender]]:
     async with cluster_at(brokers, "sonicpy cluster import") as (connection, registry):
         layout = await registry.layout()
         recorder = Recorder(config)
@@ -285,7 +269,7 @@ async def _appending(
                 layout = await set_parts(connection, registry, parts_wanted(layout, spread))
             appender = Appender(connection, layout, claim, agreed)
             try:
-                yield recorder, appender
+                yield connection, recorder, appender
             finally:
                 await appender.stop()
         finally:

@@ -13,6 +13,7 @@ from sonicpy.channel.commands import Explain, Push, Query, Upsert
 from sonicpy.config import Config
 from sonicpy.errors import CommandError, InvalidArgument, ShuttingDown, SonicError, sentence_of
 from sonicpy.filters.sorting import sorts_by_score
+from sonicpy.ids import ObjectName, object_name
 from sonicpy.index.ingest.embedding_job import column_of, embed_texts
 from sonicpy.index.ingest.held_vectors import forget_vectors
 from sonicpy.index.ingest.named_texts import given_texts
@@ -98,7 +99,7 @@ class Embedding:
         except CommandError:
             return False
 
-    def _may_need(self, collection: str, bucket: str, object: str, text: TextOrTexts, lang: str | None) -> bool:
+    def _may_need(self, collection: str, bucket: str, object: ObjectName, text: TextOrTexts, lang: str | None) -> bool:
         """Return whether an UPSERT needs a vector; True if that is unknown. Raises InvalidArgument as `upsert`."""
         if self._index is None:
             return bool(given_texts(text).text)
@@ -169,7 +170,7 @@ class Embedding:
             return error
 
     async def vector_of_upsert(
-        self, collection: str, bucket: str, object: str, text: TextOrTexts, lang: str | None
+        self, collection: str, bucket: str, object: ObjectName, text: TextOrTexts, lang: str | None
     ) -> str | None:
         """Return the vector that an UPSERT needs, as `vector_of`; None: also if the object has the vector of the text.
         The object loses the vector of another text. Both hold until the loop does something else.
@@ -184,7 +185,7 @@ class Embedding:
         return vector
 
     async def _vector_for(
-        self, collection: str, bucket: str, object: str, text: TextOrTexts, lang: str | None
+        self, collection: str, bucket: str, object: ObjectName, text: TextOrTexts, lang: str | None
     ) -> str | None:
         """Return the vector that an UPSERT needs; None: it needs none, or the vector could not be made. Raises as
         `vector_of_upsert`.
@@ -200,14 +201,14 @@ class Embedding:
         """Return the vector of a text, as `vector_of`; None for an empty text."""
         return await self.vector_of(text, is_question=False) if text else None
 
-    def forget(self, collection: str, bucket: str, object: str, text: TextOrTexts, lang: str | None) -> None:
+    def forget(self, collection: str, bucket: str, object: ObjectName, text: TextOrTexts, lang: str | None) -> None:
         """Take away the vector of another text that an object holds, before an UPSERT without a vector.
 
         Raises InvalidArgument and StoreError as `upsert`.
         """
         column = self._column or ""
         if self._index is not None and self._index.needs_vector(collection, bucket, object, text, lang, column):
-            forget_vectors(self._index.engine, (collection, bucket, object), column)
+            forget_vectors(self._index.engine, (collection, bucket, object_name(object)), column)
 
     async def knows_column(self) -> bool:
         """Ask the worker for the column of vectors, unless it is known or not needed; return whether there is one.
