@@ -4,15 +4,12 @@ from collections.abc import Iterable, Iterator
 
 from sonicpy._native.terms import PART, SPECIAL, Terms
 from sonicpy.index.search.deciding_terms import deciding
-from sonicpy.index.search.demands import NONE, AskedTerms, Demands, Either, RefusedWord, demands_of_options
+from sonicpy.index.search.demands import NONE, AskedTerms, Demands, Either, RefusedWord, demands_of_options, within
 from sonicpy.index.search.web_syntax import BEGUN, MANY, PHRASE, REFUSED, REQUIRED, WORDS, WebItem, WebQuery
 from sonicpy.index.search.web_syntax import PART as INNER
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.search import Search
 from sonicpy.text_names import weights_of
-
-COMBINATIONS_MAX = 64
-"""The most combinations that alternatives make: each takes one term of every alternative."""
 
 
 def asked_terms(terms: Terms, web: WebQuery | None, code: str | None, lexer: Lexer, search: Search) -> Terms:
@@ -84,7 +81,7 @@ class _Reader:
             required=tuple(dict.fromkeys(required)),
             begun=marked[BEGUN],
             inner=marked[INNER],
-            either=tuple(_within(either)),
+            either=tuple((has_to, tuple(map(tuple, within(each)))) for has_to, each in either),
             free=tuple(sorted(free)),
             refused=tuple(word for word, _ in refused),
             phrases=tuple(self._phrases(web)),
@@ -184,15 +181,3 @@ def _only_word(text: str, terms: Terms) -> tuple[bytes, int] | None:
     typed = text.casefold().encode()
     same = [one for one in found if one[0] == typed]
     return same[0] if same else found[0] if len(found) == 1 else None
-
-
-def _within(either: list[Either]) -> Iterator[Either]:
-    """Yield alternatives with at most COMBINATIONS_MAX combinations of terms: longer ones keep their first terms."""
-    for has_to, alternatives in either:
-        combinations = 1
-        kept: list[tuple[int, ...]] = []
-        for numbers in alternatives:
-            some = numbers[: max(1, COMBINATIONS_MAX // combinations)]
-            kept.append(some)
-            combinations *= len(some)
-        yield has_to, tuple(kept)

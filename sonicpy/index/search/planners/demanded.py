@@ -12,7 +12,7 @@ from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Slot, add_
 from sonicpy._native.planner import EXPANDED_WORDS, complete
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, Terms
-from sonicpy.index.search.demands import Demands, Either, PlanSettings, RefusedWord
+from sonicpy.index.search.demands import Demands, Either, PlanSettings, RefusedWord, within
 from sonicpy.index.search.fields import inside_of
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.inner import joined_words
@@ -241,7 +241,8 @@ class Demanded:
     def _alternatives(self, clauses: list[Clause], either: Either) -> Iterator[Clause]:
         """Yield a clause for each way to take one word of every alternative, out of the clauses of typed words."""
         has_to, alternatives = either
-        lists = [[one for one in clauses if one.term in numbers] for numbers in alternatives]
+        # A joined word has a clause for each of its pieces: the limit of the terms is not enough.
+        lists = within([one for one in clauses if one.term in numbers] for numbers in alternatives)
         ways = list(product(*lists))
         shares = {id(one): len(some) / len(ways) for some in lists for one in some}
         for way in ways:
