@@ -24,3 +24,23 @@ def test_a_long_text_is_asked_for_quickly(tmp_path: Path, ranking: str) -> None:
         assert index.query(C, B, LONG, match="all", lang="cmn") == ["whole"]
         assert index.query(C, B, f"+{LONG}", syntax="web", lang="cmn") == ["whole"]
         assert time.process_time() - started < 3
+
+
+OF_TWO_LETTERS = [
+    ("北京", ["北京市", "北京"], ["东京塔", "京剧", "东北"]),
+    ("タワ", ["タワー", "タワシ"], ["ワイン", "スタ"]),
+    ("นา", ["นาฬิกา", "นา"], ["มานะ", "ยา"]),
+]
+
+
+@pytest.mark.parametrize("ranking", ["bm25", "newest"])
+@pytest.mark.parametrize("asked", ["{}*", "{}", "+{}*", "{} OR zz", "{}* OR zz", '"{}" zz*'])
+@pytest.mark.parametrize(("word", "holders", "others"), OF_TWO_LETTERS)
+def test_two_letters_are_one_word(
+    tmp_path: Path, word: str, holders: list[str], others: list[str], asked: str, ranking: str
+) -> None:
+    with open_index(tmp_path, search__ranking=ranking) as index:
+        for text in (*others, *holders):
+            push(index, text, text, None)
+        found = index.query(C, B, asked.format(word), syntax="web", match="any", lang="none", total=True)
+        assert (sorted(found), found.total) == (sorted(holders), len(holders))

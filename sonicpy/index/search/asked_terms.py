@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from sonicpy._native.terms import PART, SPECIAL, Terms
+from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
+from sonicpy._native.word_break import is_unspaced_letter
 from sonicpy.index.search.deciding_terms import deciding
 from sonicpy.index.search.demands import NONE, AskedTerms, Demands, Either, RefusedWord, demands_of_options, within
 from sonicpy.index.search.web_syntax import BEGUN, MANY, PHRASE, REFUSED, REQUIRED, WORDS, WebItem, WebQuery
@@ -124,7 +125,7 @@ class _Reader:
         """Return the numbers of the terms of an item; terms that the text lacks are added to it."""
         if item.kind == INNER:
             return (self._number((letters_of(item.text, self._lexer), INNER, item.field), SPECIAL),)
-        terms = deciding(self._lexed(item.text))
+        terms = _without_letters(deciding(self._lexed(item.text)))
         kinds = [WORDS] * len(terms)
         if item.kind == BEGUN and kinds:
             kinds[-1] = BEGUN
@@ -169,6 +170,12 @@ def letters_of(part: str, lexer: Lexer) -> bytes:
     """Return the letters of a part of words in the normal form of words."""
     terms = lexer.lex_plain(part)
     return terms.words[0] if len(terms) == 1 else part.casefold().encode()
+
+
+def _without_letters(terms: list[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
+    """Return terms with their flags, without the letters of runs without blanks, which are terms beside the words."""
+    words = [(word, flags) for word, flags in terms if not (flags & STOP and is_unspaced_letter(word))]
+    return words or terms
 
 
 def _are_plain(items: list[WebItem]) -> bool:
