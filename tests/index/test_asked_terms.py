@@ -241,6 +241,29 @@ def test_parts_are_looked_for_in_old_and_new_words(tmp_path: Path, is_consolidat
         assert index.query(C, B, "*arti*", syntax="web", fuzzy=0) == []
 
 
+FORMS = [
+    pytest.param("น้ำ", "น้ำแข็ง", id="a vowel of Thai that has two characters"),
+    pytest.param("ﾃﾚﾋﾞ", "テレビゲーム", id="half-width kana"),
+    pytest.param("カ\u3099イト\u3099", "ガイドブック", id="kana with separate marks"),
+    pytest.param("हिन्दी", "हिन्दीभाषा", id="a vowel sign at the end"),
+    pytest.param("Ｈａｕｓ", "hausbau", id="full-width letters"),
+]
+
+
+@pytest.mark.parametrize(("word", "longer"), FORMS)
+def test_signs_know_words_in_every_spelling(word: str, longer: str) -> None:
+    """A word behind a sign is compared in the normal form of words, as it is elsewhere."""
+    bucket = sonicpy.open(":memory:").bucket(C, B)
+    for name, text in (("word", word), ("longer", longer), ("other", "other")):
+        bucket.push(name, text, "none")
+    expected = {"-{}*": {"other"}, "-*{}*": {"other"}}
+    expected |= {f"{sign}{{}}{end}": {"word", "longer"} for sign, end in (("", "*"), ("*", "*"), ("+", "*"))}
+    for asked, objects in expected.items():
+        assert set(bucket.query(asked.format(word), syntax="web", fuzzy=0)) == objects, asked
+    assert "word" not in bucket.query(f"-{word}", syntax="web", fuzzy=0)
+    assert len(bucket.words(prefix=word)) == 2
+
+
 def test_alternatives_of_many_parts_take_little_time(index: sonicpy.Index) -> None:
     """Five joined words of ten parts have 100,000 combinations of their parts."""
     parts = [f"part{letter}" for letter in "abcdefghij"]

@@ -151,7 +151,7 @@ class _Reader:
             if item.kind == INNER:
                 yield RefusedWord(letters_of(item.text, self._lexer).decode(), item.kind)
                 continue
-            found = _only_word(item.text, self._lexer.lex_plain(item.text))
+            found = _only_word(item.text, self._lexer)
             if found is not None:
                 word, flags = found
                 yield RefusedWord(word.decode(), item.kind, not flags & (SPECIAL | PART) and item.kind == WORDS)
@@ -169,7 +169,7 @@ def _all_refused(web: WebQuery) -> Iterator[WebItem]:
 def letters_of(part: str, lexer: Lexer) -> bytes:
     """Return the letters of a part of words in the normal form of words."""
     terms = lexer.lex_plain(part)
-    return terms.words[0] if len(terms) == 1 else part.casefold().encode()
+    return terms.words[0] if len(terms) == 1 else lexer.normal(part).encode()
 
 
 def _without_letters(terms: list[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
@@ -182,9 +182,10 @@ def _are_plain(items: list[WebItem]) -> bool:
     return len(items) == 1 and items[0].is_plain
 
 
-def _only_word(text: str, terms: Terms) -> tuple[bytes, int] | None:
+def _only_word(text: str, lexer: Lexer) -> tuple[bytes, int] | None:
     """Return the word that represents the text of an item, and its flags; None: the text has several words."""
+    terms = lexer.lex_plain(text)
     found = list(zip(terms.words, terms.flags, strict=True))
-    typed = text.casefold().encode()
+    typed = lexer.normal(text).encode()
     same = [one for one in found if one[0] == typed]
     return same[0] if same else found[0] if len(found) == 1 else None
