@@ -291,18 +291,26 @@ def _one_of(clauses: Sequence[Clause], role: int, shares: Sequence[float]) -> Cl
         shares: the share of each clause's weight that the new clause takes; other clauses have the rest.
     """
     first = clauses[0]
-    slots = [_shared(first.slots[0], shares[0])]
+    slots = [_shared(first.slots[0], shares[0], first.term)]
     for place, (clause, share) in enumerate(zip(clauses, shares, strict=True)):
         for slot in clause.slots[place == 0 :]:
-            slots.append(_shared(slot, share, is_first=slot.how != "exact"))
+            slots.append(_shared(slot, share, clause.term, is_first=slot.how != "exact"))
     slots[1:] = [*(one for one in slots[1:] if one.how == "exact"), *(one for one in slots[1:] if one.how != "exact")]
     weight = max(share * clause.weight for clause, share in zip(clauses, shares, strict=True))
-    return Clause(first.term, role, weight, slots, holders=max(clause.holders for clause in clauses))
+    return Clause(
+        first.term,
+        role,
+        weight,
+        slots,
+        is_expandable=any(clause.is_expandable for clause in clauses),
+        holders=max(clause.holders for clause in clauses),
+    )
 
 
-def _shared(slot: Slot, share: float, *, is_first: bool = True) -> Slot:
-    """Return a slot with a share of its weight. If `is_first` is False, all words get one weight, as in a slot of exact
-    words behind the first."""
+def _shared(slot: Slot, share: float, term: int, *, is_first: bool = True) -> Slot:
+    """Return a slot of a term with a share of its weight. If `is_first` is False, all words get one weight, as in a
+    slot of exact words behind the first."""
     if is_first:
-        return Slot(slot.words, share * slot.weight, share * slot.exact_weight, slot.how, slot.edits, slot.together)
-    return Slot(slot.words, share * (slot.weight + slot.exact_weight), together=slot.together)
+        weight, exact_weight = share * slot.weight, share * slot.exact_weight
+        return Slot(slot.words, weight, exact_weight, slot.how, slot.edits, slot.together, term)
+    return Slot(slot.words, share * (slot.weight + slot.exact_weight), together=slot.together, term=term)
