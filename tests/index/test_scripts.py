@@ -193,7 +193,7 @@ def test_a_word_is_of_the_script_of_most_of_its_letters() -> None:
 
 
 def test_marks_of_direction_are_no_letters(tmp_path: Path) -> None:
-    """Words beside them are found also where so many objects hold a word that others are not looked for."""
+    """Words beside them are found also where enough objects hold a word, so that others are not looked for."""
     with open_index(tmp_path) as index:
         for number in range(12):
             push(index, f"o{number}", "שלום עולם")
