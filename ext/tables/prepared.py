@@ -25,6 +25,8 @@ NOTHING = (
     *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0), 0x180B, 0x180C, 0x180D, 0x180F,  # variation selectors
     *range(0x1F3FB, 0x1F400),  # skin tones
     0x20E3,  # the key around a digit
+    0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A),  # marks of direction
+    0x2060, 0xFEFF,  # joiners of words
 )  # fmt: skip
 ZERO_WIDTH_JOINER = 0x200D
 """The character that, behind a consonant and a virama of Malayalam, makes them a chillu."""

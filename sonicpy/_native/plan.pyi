@@ -16,6 +16,7 @@ class Slot:
     exact_weight: float
     edits: int
     together: tuple[int, ...]
+    term: int
     def __init__(
         self,
         words: tuple[bytes, ...],
@@ -24,6 +25,7 @@ class Slot:
         how: str = "exact",
         edits: int = 0,
         together: tuple[int, ...] = (),
+        term: int = -1,
     ) -> None: ...
     @property
     def how(self) -> str: ...

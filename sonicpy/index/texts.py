@@ -97,7 +97,7 @@ class TextReader:
             return Typed([], terms.words[0], terms.typed[0])
         if self._config.search.suggest_order != "likely" or not len(terms) or is_one_word(terms):
             return Typed([], *one_word(terms))
-        pieces = text.split()
+        pieces = lexer.prepared(text).split()  # terms count the bytes of the prepared text
         while not len(terms := lexer.lex_plain(piece := pieces.pop())):
             pass  # signs behind the last word
         joined = ""
@@ -195,7 +195,7 @@ def word_prefix(lexer: Lexer, prefix: str) -> bytes:
         return b""
     encoded("prefix", prefix)
     terms = lexer.lex_plain(prefix)
-    return terms.words[0] if len(terms) == 1 else prefix.casefold().encode()
+    return terms.words[0] if len(terms) == 1 else lexer.normal(prefix).encode()
 
 
 def encoded(argument: str, text: str) -> bytes:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import Stemmer
 
-from sonicpy._native.analyzer import Analyzer, BoundAnalyzer
+from sonicpy._native.analyzer import Analyzer, BoundAnalyzer, prepared
 from sonicpy._native.stop_set import StopSet
 from sonicpy._native.terms import STOP, Terms
 from sonicpy.late import late
@@ -190,6 +190,17 @@ class Lexer:
     def prepares(self) -> bool:
         """Whether some characters of a text are replaced before words are cut; see ext/tables/prepared.py."""
         return self.rules >= NEWEST and self._normalization.unicode_normalization == "nfkc"
+
+    def prepared(self, text: str) -> str:
+        """Return a text in which characters are replaced as before words are cut. Raises UnicodeEncodeError if the text
+        holds a lone surrogate."""
+        return prepared(text) if self.prepares else text
+
+    def normal(self, text: str) -> str:
+        """Return a text in the normal form of words, as one piece. Errors as in `prepared`."""
+        form, folds = self._normalization.unicode_normalization, self._normalization.diacritic_folding_enabled
+        made = (sonic_normalizer if self._compat else normalizer)(form, fold_diacritics=folds)
+        return made(self.prepared(text))
 
     def prepare(self) -> None:
         """Read the tables of the guesser now, so that no text has to wait for them; see `SonicGuesser.prepare`."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -238,6 +239,41 @@ def test_parts_are_looked_for_in_old_and_new_words(tmp_path: Path, is_consolidat
         assert sorted(index.query(C, B, "*art*", syntax="web", fuzzy=0)) == ["1", "2", "4"]
         assert index.query(C, B, "*artl*", syntax="web", fuzzy=0) == ["4", "1"]
         assert index.query(C, B, "*arti*", syntax="web", fuzzy=0) == []
+
+
+FORMS = [
+    pytest.param("น้ำ", "น้ำแข็ง", id="a vowel of Thai that has two characters"),
+    pytest.param("ﾃﾚﾋﾞ", "テレビゲーム", id="half-width kana"),
+    pytest.param("カ\u3099イト\u3099", "ガイドブック", id="kana with separate marks"),
+    pytest.param("हिन्दी", "हिन्दीभाषा", id="a vowel sign at the end"),
+    pytest.param("Ｈａｕｓ", "hausbau", id="full-width letters"),
+]
+
+
+@pytest.mark.parametrize(("word", "longer"), FORMS)
+def test_signs_know_words_in_every_spelling(word: str, longer: str) -> None:
+    """A word behind a sign is compared in the normal form of words, as it is elsewhere."""
+    bucket = sonicpy.open(":memory:").bucket(C, B)
+    for name, text in (("word", word), ("longer", longer), ("other", "other")):
+        bucket.push(name, text, "none")
+    expected = {"-{}*": {"other"}, "-*{}*": {"other"}}
+    expected |= {f"{sign}{{}}{end}": {"word", "longer"} for sign, end in (("", "*"), ("*", "*"), ("+", "*"))}
+    for asked, objects in expected.items():
+        assert set(bucket.query(asked.format(word), syntax="web", fuzzy=0)) == objects, asked
+    assert "word" not in bucket.query(f"-{word}", syntax="web", fuzzy=0)
+    assert len(bucket.words(prefix=word)) == 2
+
+
+def test_alternatives_of_many_parts_take_little_time(index: sonicpy.Index) -> None:
+    """Five joined words of ten parts have 100,000 combinations of their parts."""
+    parts = [f"part{letter}" for letter in "abcdefghij"]
+    index.push(C, "joined", "all", " ".join(parts))
+    index.push(C, "joined", "other", "more parta")
+    joined = [".".join(parts[place:] + parts[:place]) for place in range(5)]
+    started = time.process_time()
+    found = index.query(C, "joined", " OR ".join(["alone", *joined]), syntax="web", fuzzy=0)
+    assert time.process_time() - started < 1
+    assert found.objects[:1] == ["all"] or index.config.search.ranking == "newest"
 
 
 HOSTILE = st.text(st.sampled_from('ab *"+-:ORé東0.\t\u3000\u201c\x00\ud800'), max_size=40)

@@ -260,6 +260,8 @@ def _check_fresh(index: Index, word: str) -> None:
         ("за\u0301мок", "", "замок"),
         ("i\u0307stanbul", "", "istanbul"),
         ("co\u00adoperate", None, "cooperate"),
+        ("\u2067שלום\u2069\u200f", None, "שלום"),
+        ("a\u2060b\ufeff", None, "ab"),
         ("כְּתָב", "", "כתב"),
         ("كِتَابُ", "", "كتاب"),
         ("أحمد", "", "احمد"),

@@ -72,12 +72,29 @@ def test_words_are_in_the_order_of_the_query_and_of_its_words(index: sonicpy.Ind
         ("baot", None),  # an object holds it
         ("river xyzzyq", None),
         ("-boat boaf", "-boat boat"),
+        ("xyzzyq OR boaf", "xyzzyq OR boat"),
+        ("boaf OR rivr", "boat OR river"),
+        ("rivr OR xyzzyq boaf", "river OR xyzzyq boat"),
+        ('"the river" OR boaf', '"the river" OR boat'),
+        ("river OR boat", None),
     ],
 )
 def test_what_was_perhaps_meant(index: sonicpy.Index, text: str, corrected: str | None) -> None:
     found = index.query(C, B, text, lang="eng", how=True, syntax="web", match="any")
     assert found.corrected == corrected
     assert index.query(C, B, text, lang="eng").corrected is None, "nobody asked for it"
+
+
+def test_words_of_alternatives_stand_for_their_own_one(index: sonicpy.Index) -> None:
+    for text, how in (("boaf OR rivr", ("boaf", "boat")), ("xyzzyq OR rivr", ("rivr", "river"))):
+        found = hows(index.query(C, B, text, lang="eng", how=True, syntax="web"))
+        assert found["plain"] == [("correction", *how)]
+    explained = index.explain(C, B, "xyzzyq OR boaf OR boat OR 192.168.1.2", lang="eng", syntax="web")
+    others = {term.word: [(each.word, each.how) for each in term.alternates] for term in explained.terms}
+    assert others["xyzzyq"] == others["192.168.1.2"] == [] and others["boaf"][0] == ("boat", "correction")
+    reasons = {term.word: term.exact_only for term in explained.terms}
+    assert "edits away" in (reasons["xyzzyq"] or "") and "digits" in (reasons["192.168.1.2"] or "")
+    assert reasons["boaf"] is None
 
 
 def test_hits_carry_their_words(index: sonicpy.Index) -> None:

@@ -19,6 +19,9 @@ from tests.support.examples import examples
 
 C, B = "collection", "bucket"
 
+LONG = "AbstractTransactionalDataSourceSpringContextConfigurationTests"
+"""A word that has too many letters to be completed."""
+
 ALIKE = [
     ("iphone15", "iphone 15"),
     ("basketball", "basket ball"),
@@ -180,6 +183,7 @@ def test_the_typed_form_comes_first_and_halves_come_last(together: str, apart: s
         ("roll", "rock'n'roll"),
     ]
     + [("2024", "報告書_2024.pdf")]
+    + [("source", LONG), ("springcontextconfigurationtests", LONG), ("straße", LONG.replace("Source", "Straße"))]
     + [("etat", "d’état"), ("_users", "list_users"), ("internal", f"{'com.example.' * 4}internal.file")],
 )
 def test_a_part_finds_its_word_below_a_word_of_its_own(part: str, word: str) -> None:

@@ -190,3 +190,14 @@ def test_a_word_is_of_the_script_of_most_of_its_letters() -> None:
         letters = "".join(filter(str.isalpha, map(chr, range(ord(ranges[0]), ord(ranges[2]) + 1))))
         assert script_of(letters) == name
         assert script_of("12") == script_of("") == "Latin"
+
+
+def test_marks_of_direction_are_no_letters(tmp_path: Path) -> None:
+    """Words beside them are found also where enough objects hold a word, so that others are not looked for."""
+    with open_index(tmp_path) as index:
+        for number in range(12):
+            push(index, f"o{number}", "שלום עולם")
+        push(index, "marked", "\u2067שלום\u2069 עולם\u200f")
+        for text in ("שלום עולם", "\u202bשלום\u202c עולם\u200e"):
+            hits = index.query(C, B, text, match="all", limit=100, lang="none", total=True)
+            assert ("marked" in hits, hits.total) == (True, 13)

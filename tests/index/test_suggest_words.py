@@ -49,3 +49,9 @@ def test_a_suggestion_stands_for_all_behind_the_last_blank(text: str, typed: str
     index.push("c", "b", "o", text, tags=["t"])
     assert index.suggest("c", "b", typed) == index.suggest("c", "b", typed, filter="t") == [suggested]
     assert index.query("c", "b", f"{typed.rpartition(' ')[0]} {suggested}") == ["o"]
+
+
+@pytest.mark.parametrize("typed", ["wi-12", "wi-１２", "wi－１２", "band wi-１２"])
+def test_the_last_of_joined_words_may_have_other_digits(bucket: sonicpy.Bucket, typed: str) -> None:
+    bucket.push("joined", "band wi-12 wi-1234")
+    assert sorted(bucket.suggest(typed)) == ["wi-12", "wi-1234"]

@@ -68,6 +68,14 @@ def hidden(text: str, cut: Lexer = NEWER) -> list[str]:
         ("issue#5 a+b c+++ x++y #tag", "issue 5 a b c x y tag", "issue 5 a b c x y tag"),
         ("one. Two ...three", "one two three", "one two three"),
         ("ASP.NET C++17", "asp.net c c++ 17", "asp.net c 17"),
+        ("精通C++、Java", "精通 c c++ java", "精通 c java"),
+        ("“C++”, C#，Go—C+…", "c c++ c# go c+", "c go"),
+        ("「.NET」 “.gitignore” 使用.NET", "net .net gitignore .gitignore 使用", "net gitignore 使用"),
+        ("学习C++编程", "学习 c c++ 编程", "学习 c 编程"),
+        ("C++é C#é ∑.NET é.net C+\u0301", "c é net .net é.net", "c é net é.net"),
+        # invisible characters
+        ("\u2068Anna\u2069 wrote \ufeffC++\u2060", "anna wrote c c++", "anna\u2069 wrote c"),
+        ("שלום\u200f \u202bעולם\u202c l\u200er", "שלום עולם lr", "שלום\u200f עולם\u202c l\u200er"),
     ],
 )
 def test_how_the_rules_cut(text: str, newer: str, first: str) -> None:
@@ -113,6 +121,7 @@ def test_joints_of_camel_case(text: str, parts: list[str]) -> None:
 
 def test_a_half_is_found_by_its_numbers() -> None:
     assert hidden("½ cup") == ["1", "2"]
+    assert hidden("⅟ 3") == ["1"]
 
 
 def test_symbols_are_hidden_words() -> None:

@@ -18,7 +18,7 @@ from sonicpy._native.characters cimport (
     ALPHABETIC, ALPHANUMERIC, BYTE_KINDS, CAPITAL, IN_WORD, NO_ASCII, UNSPACED, properties, properties_at,
 )
 from sonicpy._native.folding cimport ascii_word_end, fold
-from sonicpy._native.joints cimport JOINT, JOINTS_MAX, find_joints
+from sonicpy._native.joints cimport JOINT, JOINTS_MAX, find_joints, normal_joints
 from sonicpy._native.patterns cimport PHONE, Match, Scan, begin_scan, next_match
 from sonicpy._native.preparing cimport SYMBOL, prepared_text, ruled_kind
 from sonicpy._native.signs cimport has_no_mark, opens, signed_end
@@ -298,28 +298,19 @@ cdef class BoundAnalyzer:
             if not self._analyzer._always_normalize:
                 folded = fold(word + begin, places[step] - begin, out + written, self._analyzer._composes)
             if folded < 0:
-                return self.add_normal_joints(terms, word, places, count)
+                return self.add_normal_joints(terms, word, size)
             written += folded
             begin = places[step]
         self.add_joint(terms, written, size)
         terms._newest = newest
         return 0
 
-    cdef int add_normal_joints(
-        self, Collector terms, const uint8_t *word, const int32_t *places, int count
-    ) except -1:
+    cdef int add_normal_joints(self, Collector terms, const uint8_t *word, Py_ssize_t size) except -1:
         """Do the work of `add_joints` for a word that needs more than one-to-one folding."""
-        cdef int32_t begin = 0, newest = terms._newest
-        cdef list parts = []
-        cdef int step
-        cdef bytes term
-        for step in range(count + 1):
-            part = PyUnicode_DecodeUTF8(<const char *> word + begin, places[step] - begin, NULL)
-            parts.append((<str> self._analyzer._normalize(part)).encode())
-            begin = places[step]
-        term = JOINT_MARK + (<bytes> JOINT_MARK).join(parts)
+        cdef int32_t newest = terms._newest
+        cdef bytes term = normal_joints(word, size, self._analyzer._normalize)
         memcpy(terms.room(len(term)), <const char *> term, len(term))
-        self.add_joint(terms, len(term), places[count])
+        self.add_joint(terms, len(term), size)
         terms._newest = newest
         return 0
 
@@ -333,9 +324,8 @@ cdef class BoundAnalyzer:
         """Add the parts of a word that is too long for word graphs, as hidden terms with the count 0."""
         cdef int32_t newest = terms._newest
         cdef Py_ssize_t before
-        cdef bytes part, normal
-        normal = (<str> self._analyzer._normalize(PyUnicode_DecodeUTF8(<const char *> word, size, NULL))).encode()
-        for part in parts_of(normal) if len(normal) > LONG_BYTES else ():
+        cdef bytes part, normal = normal_joints(word, size, self._analyzer._normalize)
+        for part in parts_of(normal) if len(normal) - normal.count(JOINT_MARK) > LONG_BYTES else ():
             before = terms._count
             memcpy(terms.room(len(part)), <const char *> part, len(part))
             terms.add(len(part), F_PART, hash_bytes(terms._bytes + terms._used, len(part)), <uint32_t> len(part))
@@ -425,7 +415,7 @@ cdef class BoundAnalyzer:
             self.add_word(terms, write_word(terms, part), flags, size)
         if analyzer._is_newer and FRACTION_SLASH in normal:
             newest = terms._newest
-            for part in normal.split(FRACTION_SLASH):
+            for part in filter(None, normal.split(FRACTION_SLASH)):
                 self.add_word(terms, write_word(terms, part), flags | F_PART, size)
             terms._newest = newest
         return 0

@@ -1,5 +1,6 @@
 """The joints of camelCase, which folding would lose: getElementById is get, element, by and id."""
 
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
 from sonicpy._native.characters cimport ALPHANUMERIC, DIGIT, fold_distance, properties
@@ -58,3 +59,21 @@ cdef inline int find_joints(const uint8_t *word, Py_ssize_t size, int32_t *place
         last = point
         at += width
     return count
+
+
+cdef inline bytes normal_joints(const uint8_t *word, Py_ssize_t size, object normalize):
+    """Return a normal word in camelCase as its parts, each behind the byte JOINT; another one as it is.
+
+    Args:
+        normalize: str -> str, the normalisation of a piece.
+    """
+    cdef int32_t places[JOINTS_MAX + 1]
+    cdef int count = find_joints(word, size, places), step
+    cdef int32_t begin = 0
+    cdef list parts = [b""] if count else []
+    places[count] = <int32_t> size
+    for step in range(count + 1):
+        part = PyUnicode_DecodeUTF8(<const char *> word + begin, places[step] - begin, NULL)
+        parts.append((<str> normalize(part)).encode())
+        begin = places[step]
+    return b"\2".join(parts)

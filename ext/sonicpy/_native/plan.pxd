@@ -17,6 +17,7 @@ cdef class Slot:
     cdef readonly double weight, exact_weight
     cdef readonly int edits
     cdef readonly tuple together
+    cdef readonly Py_ssize_t term
     cdef bint is_form, is_synonym
     cdef Kind kind
 

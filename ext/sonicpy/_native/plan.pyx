@@ -57,6 +57,7 @@ cdef class Slot:
         edits: the number of edits between a correction and the term.
         together: the numbers of `words` in each of several groups: an object holds the slot if it holds a word of each
             group. (): any word is enough.
+        term: in a clause of alternatives, the number of the term that the words represent; -1: that of the clause.
 
     Raises:
         ValueError: there is no word, `how` has another value, or the groups have another number of words.
@@ -64,7 +65,7 @@ cdef class Slot:
 
     def __init__(
         self, tuple words not None, double weight, double exact_weight=0.0, str how="exact", int edits=0,
-        tuple together=(),
+        tuple together=(), Py_ssize_t term=-1,
     ):  # fmt: skip
         self.is_form = how == "form"
         self.is_synonym = how == "synonym"
@@ -74,6 +75,7 @@ cdef class Slot:
             raise ValueError(f"groups of {together} words of {len(words)}")
         self.words = words
         self.together = together
+        self.term = term
         self.weight = weight
         self.exact_weight = exact_weight
         self.kind = COMPLETED if self.is_form else EXACT if self.is_synonym else <Kind> HOWS.index(how)
@@ -228,6 +230,7 @@ cdef Slot new_slot(tuple words, double weight, double exact_weight, Kind kind, i
     slot.words, slot.weight, slot.exact_weight, slot.kind, slot.edits = words, weight, exact_weight, kind, edits
     slot.is_form = slot.is_synonym = False
     slot.together = ()
+    slot.term = -1
     return slot
 
 

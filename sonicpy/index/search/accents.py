@@ -1,8 +1,8 @@
 """Spellings that count as one word: a word without its accents.
 
-Folding removes accents, the vowel points of Arabic and Hebrew, and invisible characters: soft hyphens and joiners. All
-apostrophes are equal, and so are the letters that keyboards of Arabic, Persian and Urdu have for one. A language keeps
-the letters of its own alphabet.
+Folding removes accents, the vowel points of Arabic and Hebrew, and invisible characters: soft hyphens, joiners and
+marks of direction. All apostrophes are equal, and so are the letters that keyboards of Arabic, Persian and Urdu have
+for one. A language keeps the letters of its own alphabet.
 """
 
 import re
@@ -30,7 +30,9 @@ _ARABIC_POINTS = _letters(
 _SOFT_HYPHEN = "\u00ad"
 ZWNJ = "\u200c"
 """The character that separates the parts of Persian words."""
-_JOINERS = ZWNJ + "\u200d"
+_JOINERS = ZWNJ + "\u200d\u2060\ufeff"
+_DIRECTIONS = "\u061c" + _letters((0x200E, 0x200F), (0x202A, 0x202E), (0x2066, 0x2069))
+"""Marks of the direction of a text; an older bucket keeps them in the word before them."""
 _OTHER_APOSTROPHES = "\u02bb\u02bc\u05f3\u2018\u2019"
 QUOTE, _HEBREW_QUOTE = '"', "\u05f4"
 """The sign before the last letter of Hebrew abbreviations."""
@@ -55,7 +57,9 @@ _LOOSE = {"ى": "ي", "ں": "ن", "ئ": "ي", "ؤ": "و", "ة": "ه", "ۃ": "ه"
 _HAS_PAIR = re.compile("|".join(dict.fromkeys(PAIRS.values())))
 
 _SEEN = str.maketrans(
-    dict.fromkeys(_OTHER_APOSTROPHES, "'") | {_HEBREW_QUOTE: QUOTE} | dict.fromkeys(_SOFT_HYPHEN + _JOINERS)
+    dict.fromkeys(_OTHER_APOSTROPHES, "'")
+    | {_HEBREW_QUOTE: QUOTE}
+    | dict.fromkeys(_SOFT_HYPHEN + _JOINERS + _DIRECTIONS)
 )
 _DECOMPOSED = _letters((0xC0, 0x24F), (0x370, 0x3FF), (0x1E00, 0x1FFE))
 """Latin and Greek letters, of which those with marks change."""

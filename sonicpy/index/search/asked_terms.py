@@ -2,17 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 
-from sonicpy._native.terms import PART, SPECIAL, Terms
+from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
+from sonicpy._native.word_break import is_unspaced_letter
 from sonicpy.index.search.deciding_terms import deciding
-from sonicpy.index.search.demands import NONE, AskedTerms, Demands, Either, RefusedWord, demands_of_options
+from sonicpy.index.search.demands import NONE, AskedTerms, Demands, Either, RefusedWord, demands_of_options, within
 from sonicpy.index.search.web_syntax import BEGUN, MANY, PHRASE, REFUSED, REQUIRED, WORDS, WebItem, WebQuery
 from sonicpy.index.search.web_syntax import PART as INNER
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.search import Search
 from sonicpy.text_names import weights_of
-
-COMBINATIONS_MAX = 64
-"""The most combinations that alternatives make: each takes one term of every alternative."""
 
 
 def asked_terms(terms: Terms, web: WebQuery | None, code: str | None, lexer: Lexer, search: Search) -> Terms:
@@ -84,7 +82,7 @@ class _Reader:
             required=tuple(dict.fromkeys(required)),
             begun=marked[BEGUN],
             inner=marked[INNER],
-            either=tuple(_within(either)),
+            either=tuple((has_to, tuple(map(tuple, within(each)))) for has_to, each in either),
             free=tuple(sorted(free)),
             refused=tuple(word for word, _ in refused),
             phrases=tuple(self._phrases(web)),
@@ -127,7 +125,7 @@ class _Reader:
         """Return the numbers of the terms of an item; terms that the text lacks are added to it."""
         if item.kind == INNER:
             return (self._number((letters_of(item.text, self._lexer), INNER, item.field), SPECIAL),)
-        terms = deciding(self._lexed(item.text))
+        terms = _without_letters(deciding(self._lexed(item.text)))
         kinds = [WORDS] * len(terms)
         if item.kind == BEGUN and kinds:
             kinds[-1] = BEGUN
@@ -153,7 +151,7 @@ class _Reader:
             if item.kind == INNER:
                 yield RefusedWord(letters_of(item.text, self._lexer).decode(), item.kind)
                 continue
-            found = _only_word(item.text, self._lexer.lex_plain(item.text))
+            found = _only_word(item.text, self._lexer)
             if found is not None:
                 word, flags = found
                 yield RefusedWord(word.decode(), item.kind, not flags & (SPECIAL | PART) and item.kind == WORDS)
@@ -171,28 +169,23 @@ def _all_refused(web: WebQuery) -> Iterator[WebItem]:
 def letters_of(part: str, lexer: Lexer) -> bytes:
     """Return the letters of a part of words in the normal form of words."""
     terms = lexer.lex_plain(part)
-    return terms.words[0] if len(terms) == 1 else part.casefold().encode()
+    return terms.words[0] if len(terms) == 1 else lexer.normal(part).encode()
+
+
+def _without_letters(terms: list[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
+    """Return terms with their flags, without the letters of runs without blanks, which are terms beside the words."""
+    words = [(word, flags) for word, flags in terms if not (flags & STOP and is_unspaced_letter(word))]
+    return words or terms
 
 
 def _are_plain(items: list[WebItem]) -> bool:
     return len(items) == 1 and items[0].is_plain
 
 
-def _only_word(text: str, terms: Terms) -> tuple[bytes, int] | None:
+def _only_word(text: str, lexer: Lexer) -> tuple[bytes, int] | None:
     """Return the word that represents the text of an item, and its flags; None: the text has several words."""
+    terms = lexer.lex_plain(text)
     found = list(zip(terms.words, terms.flags, strict=True))
-    typed = text.casefold().encode()
+    typed = lexer.normal(text).encode()
     same = [one for one in found if one[0] == typed]
     return same[0] if same else found[0] if len(found) == 1 else None
-
-
-def _within(either: list[Either]) -> Iterator[Either]:
-    """Yield alternatives with at most COMBINATIONS_MAX combinations of terms: longer ones keep their first terms."""
-    for has_to, alternatives in either:
-        combinations = 1
-        kept: list[tuple[int, ...]] = []
-        for numbers in alternatives:
-            some = numbers[: max(1, COMBINATIONS_MAX // combinations)]
-            kept.append(some)
-            combinations *= len(some)
-        yield has_to, tuple(kept)

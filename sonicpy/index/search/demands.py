@@ -4,14 +4,19 @@ The terms of a query with demands are AskedTerms; those of other queries are pla
 as in a plan. All values are plain data, because nodes of a cluster send them to each other as JSON.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sonicpy._native.terms import Terms
 
 if TYPE_CHECKING:
     from sonicpy.config import SearchConfig
+
+Item = TypeVar("Item")
+
+COMBINATIONS_MAX = 64
+"""The most combinations that alternatives make: each takes one term, or one clause, of every alternative."""
 
 Either = tuple[bool, tuple[tuple[int, ...], ...]]
 """(is_required, alternatives): whether an object has to hold one of the alternatives; and each alternative as the
@@ -127,6 +132,18 @@ def demands_of(terms: Terms) -> Demands | None:
 def asks_nothing(terms: Terms) -> bool:
     """Return whether no object can answer: the query has no terms and refuses no words."""
     return not len(terms) and not (isinstance(terms, AskedTerms) and terms.demands.refused)
+
+
+def within(alternatives: Iterable[Sequence[Item]]) -> list[Sequence[Item]]:
+    """Return alternatives with at most COMBINATIONS_MAX combinations of one item of each: longer ones keep their first
+    items.
+    """
+    combinations = 1
+    kept: list[Sequence[Item]] = []
+    for items in alternatives:
+        kept.append(items[: max(1, COMBINATIONS_MAX // combinations)])
+        combinations *= max(1, len(kept[-1]))
+    return kept
 
 
 def unpack_demands(packed: Sequence[Any]) -> Demands:

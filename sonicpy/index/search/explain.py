@@ -34,7 +34,7 @@ from sonicpy.index.search.masks import everybody
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.meaning import find_meant
 from sonicpy.index.search.parts import WHOLLY, MadeOf, Word, bind, find, named_together, share_of
-from sonicpy.index.search.plan import AS_TYPED, NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
+from sonicpy.index.search.plan import AS_TYPED, NO_BUDGET, NOTHING_LEFT_OUT, alternatives_of, why_not_expanded
 from sonicpy.index.search.ranking import AnyLexicon, FoundPart, carry_out, check_together, count_whole, find_by
 from sonicpy.index.search.refine import PASSING_ALL, check_ranking, condition_of, passing_of
 from sonicpy.index.search.several import SeveralParts, UnitedLexicon, parts_of
@@ -230,12 +230,12 @@ def _refused(clause: Clause, field: str | None, rows: dict[bytes, TermInfo], con
 
 def _clauses(plan: Plan, terms: Terms) -> dict[int, Clause]:
     """Return one clause for each term, by the number of the term. The several clauses of a word that may be written
-    apart, or of a run without blanks, are joined; the slots of alternatives become clauses.
+    apart, of a run without blanks, or of an alternative are joined.
     """
     found: dict[int, Clause] = {}
     asked = {word: number for number, word in enumerate(terms.words)}
     alternatives: dict[int, Clause] = {}
-    for clause in plan.clauses:
+    for clause in (one for joined in plan.clauses for one in alternatives_of(joined)):
         if clause.role & FORBIDDEN:
             continue
         for slot in clause.slots[1:]:

@@ -156,7 +156,7 @@ def _slot(slot: Slot, changed: Callable[[Sequence[bytes]], list[bytes]], times: 
     groups = [changed(list(islice(rest, size))) for size in slot.together or (len(slot.words),)]
     sizes = tuple(map(len, groups)) if slot.together else ()
     words = tuple(chain.from_iterable(groups))
-    return Slot(words, times * slot.weight, times * slot.exact_weight, slot.how, slot.edits, sizes)
+    return Slot(words, times * slot.weight, times * slot.exact_weight, slot.how, slot.edits, sizes, slot.term)
 
 
 def _with_clauses(plan: Plan, clauses: list[Clause]) -> Plan:

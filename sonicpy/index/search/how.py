@@ -10,6 +10,7 @@ from sonicpy.api.held_word import HeldWord
 from sonicpy.index.search.begun_words import begins_so
 from sonicpy.index.search.fields import plain_plan
 from sonicpy.index.search.parts import Word, words_of
+from sonicpy.index.search.plan import alternatives_of
 from sonicpy.index.search.statistics import Statistics
 from sonicpy.store.rows.named_words import is_whole, plain_word
 
@@ -52,6 +53,8 @@ class HowFound:
     def typed(self, one: Word) -> bytes:
         """Return the word of the query that a word of the plan represents; a clause of alternatives has several."""
         clause, word = self._clauses[id(one.slot)], plain_word(one.word)
+        if 0 <= one.slot.term < len(self._typed):
+            return self._typed[one.slot.term]
         first, own = plain_word(clause.slots[0].words[0]), plain_word(one.slot.words[0])
         if first not in self._asked and clause.term < len(self._typed):
             first = self._typed[clause.term]  # the clause has only words that begin with a run without blanks
@@ -81,12 +84,13 @@ def corrected_text(text: str, plan: Plan, statistics: Statistics) -> str | None:
     None: there are no such words, or no corrections.
     """
     plan = plain_plan(plan)
-    likeliest = {clause.slots[0].words[0]: word for clause in plan.clauses if (word := _correction(clause)) is not None}
+    clauses = [one for clause in plan.clauses for one in alternatives_of(clause)]
+    likeliest = {clause.slots[0].words[0]: word for clause in clauses if (word := _correction(clause)) is not None}
     if not likeliest:
         return None
     held = {word for word, _ in statistics.held(_exact_words(plan))}
     better = text
-    for clause in plan.clauses:
+    for clause in clauses:
         typed = clause.slots[0].words[0]
         if typed in likeliest and held.isdisjoint(_exact(clause)):
             better = _replaced(better, typed.decode(), likeliest[typed].decode())

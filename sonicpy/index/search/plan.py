@@ -51,7 +51,7 @@ def why_not_expanded(plan: Plan, clause: Clause, flags: int, df: int, *, only_st
         df: the number of objects that hold the term as typed.
         only_stops: the query holds only stop words.
     """
-    if clause.is_expandable or plan.enough is None:
+    if plan.enough is None or (clause.is_expandable and clause.slots[0].term < 0):
         return None
     if flags & SPECIAL:
         return SPECIAL_IS_EXACT
@@ -61,7 +61,22 @@ def why_not_expanded(plan: Plan, clause: Clause, flags: int, df: int, *, only_st
         return STOP_IS_EXACT
     if not plan.enough:
         return NEVER
-    return ENOUGH_FOUND if 0 < plan.enough <= df else TOO_MANY_WORDS
+    if 0 < plan.enough <= df:
+        return ENOUGH_FOUND
+    return None if clause.is_expandable else TOO_MANY_WORDS
+
+
+def alternatives_of(clause: Clause) -> list[Clause]:
+    """Return a clause of alternatives as one clause for each of its terms; another clause as it is."""
+    if clause.slots[0].term < 0:
+        return [clause]
+    slots: dict[int, list[Slot]] = {}
+    for slot in clause.slots:
+        slots.setdefault(slot.term, []).append(slot)
+    return [
+        Clause(term, clause.role, own[0].weight, own, is_expandable=clause.is_expandable, holders=clause.holders)
+        for term, own in slots.items()
+    ]
 
 
 def without_last(terms: Terms) -> Terms:

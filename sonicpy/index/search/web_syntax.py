@@ -12,6 +12,7 @@ refused item is left out.
 """
 
 import re
+import unicodedata
 from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
@@ -187,7 +188,12 @@ def _is_meant(found: re.Match[str], fields: Container[str]) -> bool:
     if found["field"] is not None:
         return found["field"] in fields
     begun, part = found["begun"], found["part"]
-    return (begun is None or begun[-1].isalnum()) and (part is None or any(map(str.isalnum, part)))
+    return (begun is None or _ends_in_letter(begun)) and (part is None or any(map(str.isalnum, part)))
+
+
+def _ends_in_letter(begun: str) -> bool:
+    """Return whether the last character that is no mark is a letter or digit: vowel signs and accents may follow it."""
+    return next((char.isalnum() for char in reversed(begun) if unicodedata.category(char)[0] != "M"), False)
 
 
 class _Term(NamedTuple):

@@ -12,7 +12,7 @@ from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Slot, add_
 from sonicpy._native.planner import EXPANDED_WORDS, complete
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, Terms
-from sonicpy.index.search.demands import Demands, Either, PlanSettings, RefusedWord
+from sonicpy.index.search.demands import Demands, Either, PlanSettings, RefusedWord, within
 from sonicpy.index.search.fields import inside_of
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.inner import joined_words
@@ -241,7 +241,8 @@ class Demanded:
     def _alternatives(self, clauses: list[Clause], either: Either) -> Iterator[Clause]:
         """Yield a clause for each way to take one word of every alternative, out of the clauses of typed words."""
         has_to, alternatives = either
-        lists = [[one for one in clauses if one.term in numbers] for numbers in alternatives]
+        # A joined word has a clause for each of its pieces: the limit of the terms is not enough.
+        lists = within([one for one in clauses if one.term in numbers] for numbers in alternatives)
         ways = list(product(*lists))
         shares = {id(one): len(some) / len(ways) for some in lists for one in some}
         for way in ways:
@@ -290,18 +291,26 @@ def _one_of(clauses: Sequence[Clause], role: int, shares: Sequence[float]) -> Cl
         shares: the share of each clause's weight that the new clause takes; other clauses have the rest.
     """
     first = clauses[0]
-    slots = [_shared(first.slots[0], shares[0])]
+    slots = [_shared(first.slots[0], shares[0], first.term)]
     for place, (clause, share) in enumerate(zip(clauses, shares, strict=True)):
         for slot in clause.slots[place == 0 :]:
-            slots.append(_shared(slot, share, is_first=slot.how != "exact"))
+            slots.append(_shared(slot, share, clause.term, is_first=slot.how != "exact"))
     slots[1:] = [*(one for one in slots[1:] if one.how == "exact"), *(one for one in slots[1:] if one.how != "exact")]
     weight = max(share * clause.weight for clause, share in zip(clauses, shares, strict=True))
-    return Clause(first.term, role, weight, slots, holders=max(clause.holders for clause in clauses))
+    return Clause(
+        first.term,
+        role,
+        weight,
+        slots,
+        is_expandable=any(clause.is_expandable for clause in clauses),
+        holders=max(clause.holders for clause in clauses),
+    )
 
 
-def _shared(slot: Slot, share: float, *, is_first: bool = True) -> Slot:
-    """Return a slot with a share of its weight. If `is_first` is False, all words get one weight, as in a slot of exact
-    words behind the first."""
+def _shared(slot: Slot, share: float, term: int, *, is_first: bool = True) -> Slot:
+    """Return a slot of a term with a share of its weight. If `is_first` is False, all words get one weight, as in a
+    slot of exact words behind the first."""
     if is_first:
-        return Slot(slot.words, share * slot.weight, share * slot.exact_weight, slot.how, slot.edits, slot.together)
-    return Slot(slot.words, share * (slot.weight + slot.exact_weight), together=slot.together)
+        weight, exact_weight = share * slot.weight, share * slot.exact_weight
+        return Slot(slot.words, weight, exact_weight, slot.how, slot.edits, slot.together, term)
+    return Slot(slot.words, share * (slot.weight + slot.exact_weight), together=slot.together, term=term)

@@ -18,6 +18,7 @@ from sonicpy._native.planner import (
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy._native.word_break import is_unspaced_letter
+from sonicpy.index.search.deciding_terms import Pairs
 from sonicpy.index.search.demands import demands_of
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import IN_PAIRS, IS_STOP, IS_UNHELD
@@ -81,12 +82,12 @@ def plan_newest(
 def _left_out(terms: Terms) -> dict[int, str]:
     """Return the reason for each term that is not searched, by the number of the term."""
     only_stops = all(flags & STOP for flags in terms.flags)
-    pairs = [term for term, flags in zip(terms.words, terms.flags, strict=True) if flags & PART]
+    pairs = Pairs(terms)
     left_out: dict[int, str] = {}
     for number, (term, flags) in enumerate(zip(terms.words, terms.flags, strict=True)):
         if flags & STOP and not only_stops:
             left_out[number] = IS_STOP
-        elif not flags & PART and any(pair in term for pair in pairs):
+        elif pairs and not flags & PART and pairs.are_in(term):
             left_out[number] = IN_PAIRS  # a longer run may be split otherwise, but holds its pairs
     return left_out
 
