@@ -19,6 +19,7 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.index.recorder import Recorder
 from sonicpy.search import asked, facets_asked
 from tests.index.test_spread import Part
+from tests.support.examples import some
 from tests.support.surfaces import ORDERED, PartsDesk
 
 SCOPE = ("c", "b")
@@ -130,7 +131,7 @@ def test_a_part_of_an_older_version_does_not_tell_its_columns(both: Both, monkey
     assert both.hits("apple", vector=ON) == both.hits("apple", vector={"text": ON}) == {in_part(0, 1)[0]}
 
 
-@pytest.mark.parametrize("options", [*VARIANTS, {"sort": "newest"}, {"boost": "price", "how": True}])
+@pytest.mark.parametrize("options", some([*VARIANTS, {"sort": "newest"}, {"boost": "price", "how": True}], 3))
 def test_a_bucket_keeps_the_order_if_a_part_does(both: Both, options: dict[str, Any]) -> None:
     old, new = [each for number in range(PARTS) for each in in_part(number, 2)], in_part(1, 4)[2:]
     for name in old:

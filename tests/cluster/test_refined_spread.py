@@ -28,6 +28,7 @@ from tests.index.test_spread import Part
 from tests.reference import filters as twin
 from tests.reference.filters import Thing
 from tests.reference.groups import Row
+from tests.support.examples import some
 from tests.support.surfaces import ORDERED, PartsDesk
 
 SCOPE = ("c", "b")
@@ -156,7 +157,7 @@ def apart_objects(chance: random.Random | None) -> list[tuple[str, list[str], in
     return made
 
 
-@pytest.mark.parametrize("seed", [None, *range(6)])
+@pytest.mark.parametrize("seed", some([None, *range(6)], 4))
 def test_pages_of_groups_leave_no_group_out(seed: int | None, tmp_path: Path) -> None:
     things = apart_objects(None if seed is None else random.Random(seed))
     with ExitStack() as opened:
@@ -275,7 +276,7 @@ SIGNED = [
 ]
 
 
-@pytest.mark.parametrize("fields", [None, "title", "title,body", "title^3", "title^3,body^0", "body"])
+@pytest.mark.parametrize("fields", some([None, "title", "title,body", "title^3", "title^3,body^0", "body"], 4))
 def test_refused_words_and_fields_go_together(fields: str | None, tmp_path: Path) -> None:
     chance = random.Random(fields)
     words = ["Java", "island", "islands", "tools", "boat", "boats"]

@@ -8,6 +8,7 @@ import pytest
 import sonicpy
 from sonicpy import Index, InvalidArgument
 from tests.index.test_kinds_of_arguments import B, C, Markup
+from tests.support.examples import some
 
 LONG = "x" * 10_000
 
@@ -51,7 +52,7 @@ SCOPED: dict[str, Callable[[Index, str, str], Any]] = {
 
 
 @pytest.mark.parametrize("call", SCOPED)
-@pytest.mark.parametrize("bucket", [B, "new"])
+@pytest.mark.parametrize("bucket", some([B, "new"], 2))
 def test_names_of_buckets_may_be_of_a_kind_of_str(index: Index, call: str, bucket: str) -> None:
     found = []
     for kind in (str, Markup):

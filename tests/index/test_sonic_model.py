@@ -142,7 +142,7 @@ def compare(index: Index, model: SonicBucket, chance: random.Random, texts: Text
 
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(case, marks=[pytest.mark.full] if place % 24 else []) for place, case in enumerate(CASES)],
+    [pytest.param(case, marks=[pytest.mark.full] if place % 48 else []) for place, case in enumerate(CASES)],
     ids=str,
 )
 def test_random_corpora(tmp_path: Path, case: Settings) -> None:

@@ -15,6 +15,7 @@ from tests.processes import Server
 from tests.server.peer import Peer
 from tests.server.streams import SETTINGS, Stream
 from tests.store.consistency import check_consistent
+from tests.support.examples import some
 from tests.support.patience import until
 
 CONNECTIONS = 4
@@ -77,7 +78,7 @@ def kill_again_and_again(folder: Path, rounds: int, seed: int, durability: str) 
         check_and_settle(server, streams)
 
 
-@pytest.mark.parametrize("durability", ["interval", "commit"])
+@pytest.mark.parametrize("durability", some(["interval", "commit"], 2))
 def test_killed_while_connections_write(tmp_path: Path, durability: str) -> None:
     kill_again_and_again(tmp_path, 2 if durability == "interval" else 1, random.randrange(10**9), durability)
 

@@ -18,11 +18,12 @@ from sonicpy.store.views.bucket_reader import BucketReader
 from tests.reference.store import Model
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import ORDERS, open_store, picture, push, terms
+from tests.support.examples import some
 
 pytestmark = pytest.mark.usefixtures("few_names_wait")
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", some(ORDERS, 2))
 @pytest.mark.parametrize("window", [0, pytest.param(300, marks=pytest.mark.full)])
 def test_one_word_over_many_blocks_with_objects_going_in_between(tmp_path: Path, order: str, window: int) -> None:
     """The window in a record changes nothing in the store; it only limits the reading of queries."""
@@ -49,7 +50,7 @@ def test_one_word_over_many_blocks_with_objects_going_in_between(tmp_path: Path,
     store.close()
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", some(ORDERS, 2))
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(1, 4))])
 def test_words_that_come_late_and_go_again_in_the_middle_of_long_lists(tmp_path: Path, order: str, seed: int) -> None:
     """Blocks split, empty and fill again; objects become shorter than the impacts of their blocks allow."""
@@ -149,7 +150,7 @@ def impact_lowers(store: Store, word: bytes) -> list[int]:
         ]
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", some(ORDERS, 2))
 def test_blocks_are_filled_to_the_brim(tmp_path: Path, order: str) -> None:
     store = open_store(tmp_path, order=order)
     for number in range(300):

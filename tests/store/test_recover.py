@@ -29,7 +29,7 @@ from tests.reference.store import Model
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import found, open_store, picture, push, terms
 from tests.store.trouble import failing_writes
-from tests.support.examples import thinned
+from tests.support.examples import some, thinned
 from tests.support.patience import WAIT_S
 
 RUN: list[Mutation | str] = [
@@ -129,7 +129,7 @@ def test_a_fault_at_any_write_of_a_run_changes_nothing_at_its_end(tmp_path: Path
 GAPS = [1, 2, 5]
 
 
-@pytest.mark.parametrize("gap", GAPS)
+@pytest.mark.parametrize("gap", some(GAPS, 3))
 def test_two_faults_in_a_row_leave_nothing_half_done(tmp_path: Path, gap: int) -> None:
     """The second fault comes in the recovery from the first one; a refused change can simply be tried again."""
     expected, writes = undisturbed(tmp_path / "undisturbed")
@@ -239,7 +239,7 @@ def test_an_unsealed_mutation_that_fails_is_not_in_the_log(tmp_path: Path) -> No
 # -- faults while a store is opened ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", some(FAULTS, 3))
 @pytest.mark.parametrize("log_only", [False, True])
 def test_a_fault_at_any_write_of_an_opening_can_be_tried_again(tmp_path: Path, fault: str, log_only: bool) -> None:
     """A folder that a kill has left, or only its log, is opened: whichever write fails, the next opening finds

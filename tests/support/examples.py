@@ -1,8 +1,9 @@
 """The numbers of examples of property tests, and of steps in tests that interrupt at each of many steps."""
 
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
+import pytest
 from hypothesis import settings
 
 FULL_SET = 100
@@ -23,3 +24,11 @@ def thinned(steps: Sequence[Step], first: int = 0) -> Sequence[Step]:
     """
     apart = FULL_SET // settings().max_examples
     return steps[first % apart :: apart]
+
+
+def some(values: Iterable[Any], apart: int) -> list[Any]:
+    """Return the values of a parameter: the gate tests every `apart`-th one from the first on, the full set all."""
+    return [
+        value if place % apart == 0 else pytest.param(value, marks=pytest.mark.full)
+        for place, value in enumerate(values)
+    ]
