@@ -148,9 +148,9 @@ def imported(layout: Layout, sources: list[Path], monkeypatch: pytest.MonkeyPatc
     found: dict[int, list[bytes]] = {}
 
     @asynccontextmanager
-    async def appending(*_: object, **__: object) -> AsyncIterator[tuple[Recorder, transfer.Appender]]:
+    async def appending(*_: object, **__: object) -> AsyncIterator[tuple[None, Recorder, transfer.Appender]]:
         appender = transfer.Appender(None, layout, OwnName(), newest())  # type: ignore[arg-type]
-        yield recorder, appender
+        yield None, recorder, appender  # the index has no synonyms to ask about
         await appender.stop()
 
     async def fill() -> None:
