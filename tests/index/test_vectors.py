@@ -218,6 +218,25 @@ def test_a_query_with_the_vector_of_another_model_is_refused(index: Index) -> No
     assert index.query(C, B, "red", vector={"new": [1.0] * 8}) == ["o1"]
 
 
+def test_a_column_may_be_that_of_one_of_several_buckets(index: Index) -> None:
+    index.push(C, "texts", "o1", "red", vector={"text": [1.0] * 8})
+    index.push(C, "both", "o2", "red", vector={"text": [-1.0] * 8, "image": [1.0] * 8})
+    index.push(C, "images", "o3", "red", vector={"image": [-1.0] * 8})
+    index.push(C, "none", "o4", "red")
+    buckets = ["none", "texts", "both", "images"]
+    found = index.query(C, buckets, "red", vector={"image": [1.0] * 8}, meaning=5.0)
+    assert (found.objects[0], found.objects[-1], sorted(found.objects[1:-1])) == ("o2", "o3", ["o1", "o4"])
+    assert index.query(C, ["texts", "none"], "red", vector=[1.0] * 8).objects == ["o1", "o4"]
+    for asked, says in (
+        (["texts", "images"], "names no column, the bucket has (image and text|text and image)"),
+        (["both", "none"], "names no column"),
+    ):
+        with pytest.raises(sonicpy.InvalidArgument, match=says):
+            index.query(C, asked, "red", vector=[1.0] * 8)
+    with pytest.raises(sonicpy.InvalidArgument, match="its column is sound"):
+        index.query(C, buckets, "red", vector={"sound": [1.0] * 8})
+
+
 @pytest.mark.parametrize("upsert", [False, True])
 def test_rows_bring_vectors(index: Index, upsert: bool) -> None:
     rows: list[Any] = [

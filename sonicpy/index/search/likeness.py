@@ -85,7 +85,9 @@ def sums_of(reader: BucketReader, vector: str, iids: Sequence[int]) -> Sums | st
 
 
 def sums_in_part(reader: BucketReader, vector: str, iids: Sequence[int]) -> Sums | str:
-    """Return `sums_of` in a part of a spread bucket, where the named column may be one of other parts alone."""
+    """Return `sums_of` in one of several buckets, or of the parts of a spread one, of which others alone may have the
+    named column.
+    """
     name, _ = read_numbers(vector)
     if name and all(column.name != name for column in live_columns(reader.fact(VECTOR_COLUMNS))):
         return [None] * len(iids)
@@ -93,10 +95,10 @@ def sums_in_part(reader: BucketReader, vector: str, iids: Sequence[int]) -> Sums
 
 
 def vector_for_parts(vector: str, columns: Iterable[NamedBits]) -> str:
-    """Return the vector of a query with the name of its column, for the parts of a spread bucket.
+    """Return the vector of a query with the name of its column, for several buckets or the parts of a spread one.
 
     Args:
-        columns: the columns of all parts.
+        columns: the columns of all of them.
 
     Raises:
         InvalidArgument: the vector fits no column by its name.
@@ -199,16 +201,20 @@ def in_new_order(lexicon: Lexicon | UnitedLexicon, best: "Best", search: Search)
 
 def _sums_in(lexicon: Lexicon | UnitedLexicon, search: Search, places: Sequence[Any]) -> Sums:
     """Return the likeness of some objects, given by IID in one bucket, by place in several."""
+    vector = str(search.vector)
+    if not isinstance(lexicon, UnitedLexicon):
+        return _accepted(sums_of(lexicon.reader, vector, places))
+    readers = [part.reader for part in lexicon.parts]
+    columns = [column for reader in readers for column in live_columns(reader.fact(VECTOR_COLUMNS))]
+    named = vector_for_parts(vector, ((column.name, column.bits) for column in columns))
+    return in_buckets(places, lambda number, iids: _accepted(sums_in_part(readers[number], named, iids)))
 
-    def sums(reader: BucketReader, iids: Sequence[int]) -> Sums:
-        found = sums_of(reader, str(search.vector), iids)
-        if isinstance(found, str):
-            raise refused_vector(found)
-        return found
 
-    if isinstance(lexicon, UnitedLexicon):
-        return in_buckets(places, lambda number, iids: sums(lexicon.parts[number].reader, iids))
-    return sums(lexicon.reader, places)
+def _accepted(found: Sums | str) -> Sums:
+    """Return the likeness that `sums_of` has returned. Raises InvalidArgument if it has returned a reason."""
+    if isinstance(found, str):
+        raise refused_vector(found)
+    return found
 
 
 def check_ranking(config: "Config") -> None:
