@@ -113,7 +113,7 @@ def test_only_a_replica_of_another_log_adopts_the_present_one(
 ) -> None:
     given: list[tuple[str, str]] = []
 
-    async def give(connection: object, node: str, order: Order) -> str:
+    async def give(connection: object, node: str, order: Order, **_: object) -> str:
         given.append((node, order.kind))
         return "7"
 

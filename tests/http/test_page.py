@@ -512,7 +512,8 @@ def test_a_late_answer_leaves_the_contents_of_a_newer_collection(seen: Seen, ser
     page.get_by_role("heading", name="messages", exact=True).wait_for()
     with page.expect_response("**/v1/synonyms?collection=many*"):
         held[0].continue_()
-    page.wait_for_timeout(200)
+    page.wait_for_load_state("networkidle")
+    page.evaluate("() => new Promise(requestAnimationFrame)")
     assert page.get_by_role("heading", name="many", exact=True).count() == 0
     assert "collection=messages" in page.url
 

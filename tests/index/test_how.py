@@ -89,6 +89,8 @@ def test_words_of_alternatives_stand_for_their_own_one(index: sonicpy.Index) -> 
     for text, how in (("boaf OR rivr", ("boaf", "boat")), ("xyzzyq OR rivr", ("rivr", "river"))):
         found = hows(index.query(C, B, text, lang="eng", how=True, syntax="web"))
         assert found["plain"] == [("correction", *how)]
+    for text in ("boat OR river", "river OR boat"):
+        assert hows(index.query(C, B, text, lang="eng", how=True, syntax="web"))["form"] == [("form", "boat", "boats")]
     explained = index.explain(C, B, "xyzzyq OR boaf OR boat OR 192.168.1.2", lang="eng", syntax="web")
     others = {term.word: [(each.word, each.how) for each in term.alternates] for term in explained.terms}
     assert others["xyzzyq"] == others["192.168.1.2"] == [] and others["boaf"][0] == ("boat", "correction")

@@ -187,7 +187,8 @@ class Mover:
         # Behind an entry of this log: a snapshot at the position 0 would look like that of an empty replica.
         await _wait_for_entry(replica, await self._writers.barrier(order.partition))
         async with self._lock:
-            self._check_held(order.partition)
+            if self._replicas.held.get(order.partition) is not replica:
+                raise StoreError("the replica was made anew, or given up, before its snapshot")
             return await self._replicas.snapshot(order.partition)
 
     def _check_held(self, partition: int) -> None:

@@ -24,6 +24,9 @@ from sonicpy.errors import ConfigError
 
 Say = Callable[[str], None]
 
+READING_S = 7 * 86400.0
+"""The longest time in seconds for the source to read a log whose first entries it has to read again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wish:
@@ -180,7 +183,7 @@ async def _recover_partition(
         # A replica that has stopped knows another log; one at work, or that catches up, only has to be copied.
         source = held[wish.source]
         order = Order("adopt" if _has_stopped(source) or _is_lost_for(source, log) else "snapshot", partition)
-        position = await give_watched_order(connection, wish.source, order)
+        position = await give_watched_order(connection, wish.source, order, timeout_s=READING_S)
         say(f"partition {partition}: {wish.source} is right, and is at {position}")
     await _reset(connection, targets, partition, say)
     if wish.source:

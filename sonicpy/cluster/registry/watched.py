@@ -10,28 +10,27 @@ import contextlib
 from nats.aio.client import Client
 
 from sonicpy.cluster.log.broker import NotReady
-from sonicpy.cluster.registry.orders import NotDone, Order, give_order
+from sonicpy.cluster.registry.orders import ORDER_S, NotDone, Order, give_order
 from sonicpy.cluster.registry.status import ask_named
 
 SILENCE_S = 10.0
 """The time in seconds without a message of the node after which the sender gives up."""
 LOOK_S = 1.0
-WATCHED_S = 7 * 86400.0
-"""The longest time of a watched order in seconds: longer than any takes."""
 
 
 class Asleep(NotDone):
     """The node hangs or has ended."""
 
 
-async def give_watched_order(connection: Client, node: str, order: Order) -> str:
-    """Send an order to a node as `give_order` does, and return the answer; wait for it as long as the node is awake.
+async def give_watched_order(connection: Client, node: str, order: Order, *, timeout_s: float = ORDER_S) -> str:
+    """Send an order to a node as `give_order` does, and return the answer; wait for it as long as the node is awake,
+    and at most `timeout_s` seconds.
 
     Raises:
         Asleep: the node is not awake any more.
         NotDone: the node did not carry it out.
     """
-    given = asyncio.ensure_future(give_order(connection, node, order, timeout_s=WATCHED_S))
+    given = asyncio.ensure_future(give_order(connection, node, order, timeout_s=timeout_s))
     watch = asyncio.ensure_future(_wait_for_end(connection, node))
     try:
         await asyncio.wait((given, watch), return_when=asyncio.FIRST_COMPLETED)

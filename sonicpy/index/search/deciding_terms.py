@@ -15,8 +15,10 @@ class Pairs:
     """
 
     def __init__(self, terms: Terms) -> None:
-        found = zip(terms.words, terms.flags, strict=True)
-        self._pairs = {word.decode() for word, flags in found if flags & PART}
+        self._pairs: set[str] = set()
+        if any(flags & PART for flags in terms.flags):  # of few texts
+            found = zip(terms.words, terms.flags, strict=True)
+            self._pairs = {word.decode() for word, flags in found if flags & PART}
         self._sizes: defaultdict[str, set[int]] = defaultdict(set)
         for pair in self._pairs:
             self._sizes[pair[:1]].add(len(pair))

@@ -30,7 +30,8 @@ class HowFound:
         self._words = words_of(plan)
         self._typed = terms.words
         self._asked = {word: number for number, word in enumerate(terms.words)}
-        self._clauses = {id(slot): clause for clause in plan.clauses for slot in clause.slots}
+        clauses = (one for clause in plan.clauses for one in alternatives_of(clause))
+        self._clauses = {id(slot): clause for clause in clauses for slot in clause.slots}
 
     def of(self, numbers: Iterable[int]) -> tuple[HeldWord, ...]:
         """Return the words of an object in the order of the query.
