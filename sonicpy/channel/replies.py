@@ -1,7 +1,8 @@
 """Replies and errors as bytes; no other module of the server makes bytes for the wire.
 
 Each function returns whole lines that end in CR LF. Its arguments hold no line breaks: names and words cannot, and
-neither can parts of a client's line.
+neither can parts of a client's line. In compat mode, pieces of a Chinese text may be line feeds, which LIST sends as
+Sonic does.
 """
 
 import json

@@ -20,12 +20,12 @@ from tests.http.asking import Asking, ends, raw
 from tests.http.test_server import WithHttp
 from tests.processes import HOST
 from tests.support import proc
-from tests.support.patience import is_within
+from tests.support.patience import SLOWNESS, is_within
 from tests.support.patience import until as until_true
 
 pytestmark = pytest.mark.full
 
-PING_P99_S = 0.005
+PING_P99_S = 0.005 * SLOWNESS
 GROWTH_BYTES_MAX = 64 << 20
 ROUNDS = 4
 """The number of rounds of an attack: a busy machine may slow one round down, but only an attack slows all of them

@@ -68,19 +68,6 @@ def test_compat_mode_knows_none_of_it(tmp_path: Path) -> None:
         assert ingest.ask('PUSH c b é "x"') == "ERR invalid_argument(InvalidObject)"
 
 
-def test_a_line_feed_is_a_word_of_chinese_in_compat_mode_and_the_reply_is_one_line(tmp_path: Path) -> None:
-    with (
-        Server(tmp_path, {"server.compat": "sonic"}) as server,
-        Peer(server, "search") as search,
-        Peer(server, "ingest") as ingest,
-        Peer(server, "control") as control,
-    ):
-        assert ingest.ask(r'PUSH c b o "你好\n世界" LANG(cmn)') == "OK"
-        assert control.ask("TRIGGER consolidate") == "OK"
-        assert {"你好", "世界"} <= set(items(search, "LIST c b"))
-        assert search.ask("PING") == "PONG"
-
-
 def test_long_lists_keep_nobody_waiting(server: Server) -> None:
     """A command that has to skip every name of a large bucket is answered in parts."""
     with Peer(server, "ingest") as ingest, Peer(server, "search") as search, Peer(server, "search") as other:

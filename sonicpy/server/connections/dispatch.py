@@ -2,7 +2,6 @@
 commands that take longer than a turn.
 """
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -183,18 +182,13 @@ def facets(index: "Index", command: CountFacets) -> bytes:
 def suggest(index: "Index", command: Suggest) -> bytes:
     collection, bucket, word, limit, filter, buckets = command
     found = index.suggest(collection, as_given(bucket, buckets), word, limit=limit, filter=filter)
-    return replies.event("SUGGEST", _on_one_line(index, found))
+    return replies.event("SUGGEST", found)
 
 
 def list_words(index: "Index", command: List) -> bytes:
     collection, bucket, limit, offset, prefix, after, buckets = command
     found = index.words(collection, as_given(bucket, buckets), limit=limit, offset=offset, prefix=prefix, after=after)
-    return replies.event("LIST", _on_one_line(index, found))
-
-
-def _on_one_line(index: "Index", words: list[str]) -> list[str]:
-    """Return words for a reply: in compat mode, the pieces of a Chinese text, such as its line feeds, are words."""
-    return [re.sub(r"[\r\n]", " ", word) for word in words] if index.engine.is_compat else words
+    return replies.event("LIST", found)
 
 
 def list_collections(index: "Index", command: Collections) -> bytes:
