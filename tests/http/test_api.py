@@ -377,7 +377,7 @@ def test_a_client_of_a_server_is_served_too(index: sonicpy.Index, client: TestCl
     assert health == {"status": "ok"}
 
 
-def test_a_server_suggests_as_many_words_as_it_may(tmp_path: Path) -> None:
+def test_fewer_words_are_suggested_where_the_server_refuses_more(tmp_path: Path) -> None:
     async def ask(port: int) -> list[int]:
         async with await sonicpy.connect_async(f"sonic://{HOST}:{port}") as client:
             await client.push("messages", "default", "o", " ".join(f"word{number}" for number in range(30)))

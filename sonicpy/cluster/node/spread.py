@@ -320,7 +320,8 @@ class Spread:
         """
         key = command.question
         cached, began = self._plans.get(key), time.monotonic()
-        acknowledged = self._desk.acknowledged(self._places.parts_of(*key.scope))
+        parts = self._places.parts_of(*key.scope)
+        acknowledged = self._desk.acknowledged(parts)
         if (
             cached is not None
             and began - cached.began < CACHED_S
@@ -333,15 +334,16 @@ class Spread:
         terms, matching = recorder.read_query(key, rules, fields)
         if asks_nothing(terms):
             return None
-        sketches = await self._sketches(key.scope, pack_terms(terms), matching)
+        sketches = await self._sketches(key.scope, pack_terms(terms), matching, parts)
         if matching is not None and (languages := common_languages(sketches)):
-            sketches = await self._sketches(key.scope, pack_terms(terms), matching._replace(languages=languages))
+            common = matching._replace(languages=languages)
+            sketches = await self._sketches(key.scope, pack_terms(terms), common, parts)
         statistics = SummedStatistics(sketches)
         plan = PLANNERS[recorder.config.search.ranking](statistics, terms, recorder.config.search, matching)
         if len(self._plans) >= CACHED_MAX:
             self._plans.clear()
         how, corrected = partial(HowFound, plan, terms), corrected_text(key.text, plan, statistics)
-        holding, parts = holding_phrases(plan, sketches), self._places.parts_of(*key.scope)
+        holding = holding_phrases(plan, sketches)
         asked = None if holding is None else [parts[place] for place in holding]
         planned = _Planned(began, acknowledged, plan, how, corrected, columns_of(sketches), asked)
         self._plans[key] = planned
@@ -353,10 +355,12 @@ class Spread:
             return frozenset()
         return frozenset(chain.from_iterable(map(json.loads, await self._ask(*key.scope, "spread_fields", *key.scope))))
 
-    async def _sketches(self, scope: Scope, terms: Sequence[Any], matching: Matching | None) -> list[Sketch]:
-        """Return the sketch of each part of a bucket for the words of a query."""
+    async def _sketches(
+        self, scope: Scope, terms: Sequence[Any], matching: Matching | None, parts: Sequence[int]
+    ) -> list[Sketch]:
+        """Return the sketch of each of the parts of a bucket for the words of a query."""
         kind = "spread_asked" if len(terms) > PLAIN_FIELDS else "spread_terms"
-        found = await self._ask(*scope, kind, *scope, terms, pack_matching(matching))
+        found = await self._ask(*scope, kind, *scope, terms, pack_matching(matching), parts=parts)
         return [json.loads(sketch) for sketch in found]
 
     async def _suggest(self, command: Suggest) -> bytes:

@@ -10,12 +10,11 @@ from urllib.request import urlopen
 
 from sonicpy.cluster.log.agreement import Agreement
 from sonicpy.cluster.log.ending import close
-from sonicpy.cluster.log.jetstream import JetStream, connect
+from sonicpy.cluster.log.jetstream import JetStream, connect, without_passwords
 from sonicpy.cluster.log.jetstream_vault import create_snapshots
 from sonicpy.cluster.log.versions import newest
 from sonicpy.cluster.registry.orders import tell_layout
 from sonicpy.cluster.registry.registry import Layout, Registry, cluster_at
-from sonicpy.database_urls import without_password
 from sonicpy.errors import ConfigError
 
 LOG_COPIES = 3
@@ -151,7 +150,7 @@ def check_broker(monitor: str) -> None:
     Raises:
         ConfigError: the broker does not sync first, has no JetStream, or does not answer.
     """
-    shown = without_password(monitor)
+    shown = without_passwords(monitor)
     if not monitor.startswith(("http://", "https://")):
         raise ConfigError(f"--monitor holds {shown!r}; allowed are addresses such as http://10.0.0.1:8222.")
     try:
