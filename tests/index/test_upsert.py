@@ -343,3 +343,14 @@ def test_what_is_reported_as_changed_has_changed(bring: Callable[[Index, dict[st
             outcomes[changed] += 1
         assert outcomes[False] > 5
         assert index.verify() == []
+
+
+@pytest.mark.parametrize("between", ["upsert", "push"])
+def test_a_count_between_changes_does_not_bring_back_a_written_text(tmp_path: Path, between: str) -> None:
+    with sonicpy.open(tmp_path / "index") as index:
+        index.upsert("c", "b", "o", "blue")
+        index.commit()
+        getattr(index, between)("c", "b", "o", "red")
+        assert index.count("c") == 1
+        assert index.upsert("c", "b", "o", "blue")
+        assert (index.query("c", "b", "blue"), index.query("c", "b", "red")) == (["o"], [])

@@ -1,6 +1,7 @@
 """Small buckets: rows that share one row read and change as those in tables do."""
 
 import random
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,10 +13,11 @@ from hypothesis import strategies as st
 import sonicpy
 from sonicpy._native.small_rows import SmallRows
 from sonicpy._native.varint import DamagedBytes
+from sonicpy.errors import StoreError
 from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.disk import transaction as transactions
 from sonicpy.store.disk.environment import Environment
-from sonicpy.store.disk.table_numbers import FACTS, SMALL, SMALL_TABLES, WORDS
+from sonicpy.store.disk.table_numbers import FACTS, META, SMALL, SMALL_COUNTS, SMALL_TABLES, WORDS
 from sonicpy.store.disk.table_rows import TableRows
 from sonicpy.store.disk.transaction import KEPT_MAX, Transaction
 from tests.store.test_verify import twin_finds_a_fault
@@ -333,6 +335,26 @@ def test_a_damaged_bucket_can_be_flushed(tmp_path: Path) -> None:
         index.consolidate()
         assert index.query("shops", "two", "bicycle") == index.query("shops", "three", "bicycle") == ["offer"]
         assert index.verify() == []
+
+
+def test_counts_below_the_rows_are_damage_that_a_flush_mends(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path / "store") as index:
+        for name in ("one", "two"):
+            index.push("shops", name, "offer", "a blue bicycle")
+    environment = Environment(tmp_path / "store", MAP_BYTES)
+    with changing(environment) as transaction:
+        TableRows.delete(transaction, META, SMALL_COUNTS)
+    environment.close()
+    shutil.copytree(tmp_path / "store", tmp_path / "copy")
+    with sonicpy.open(tmp_path / "store") as index:
+        assert index.verify()
+        index.flush("shops", "one")
+        index.consolidate()
+        assert index.query("shops", "two", "bicycle") == ["offer"]
+        assert index.verify() == []
+    with pytest.raises(StoreError, match="counted"), sonicpy.open(tmp_path / "copy") as index:
+        index.pop("shops", "one", "offer", "blue")
+        index.commit()
 
 
 def test_words_wait_for_graphs_where_only_graphs_are_read(tmp_path: Path) -> None:

@@ -79,14 +79,16 @@ class Transaction(MixedRows, TableRows):
         """Delete all rows of SMALL_TABLES of a bucket, if it is small; return whether it was."""
         try:
             rows = self._rows(SMALL_TABLES[0], number)
+            if rows is not None:
+                self._forget(rows)
         except StoreDamaged:  # a flush removes a damaged bucket, and what its row counted is counted no more
             self._later.pop(number, None)
+            self._small[number] = None
             super().delete(SMALL, number)
             self._count_again()
             return True
         if rows is None:
             return False
-        self._forget(rows)
         super().delete(SMALL, number)
         self._small[number] = None
         return True
@@ -189,6 +191,8 @@ class Transaction(MixedRows, TableRows):
         self._put_counts(list(map(sub, self._counts(), rows.stored(SMALL_TABLES))))
 
     def _put_counts(self, counts: list[int]) -> None:
+        if min(counts) < 0:
+            raise StoreDamaged("fewer rows of small buckets are counted than there are")
         if any(counts):
             super().put(META, SMALL_COUNTS, pack_varints(counts))
         else:

@@ -4,7 +4,7 @@ Rows that nearly every change touches change in the `WriteCache`; `flush` writes
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sonicpy._native.keys import bucket_key, pending_rows
@@ -293,6 +293,16 @@ class WriteView(OpenRecords, OpenOrders, OpenFacts, View):
     def digest(self, bucket: int, iid: int) -> bytes:
         """Return the digest of the text of an object; NO_DIGEST: the object has none."""
         return self.digests.get(bucket, iid)
+
+    def have_digests(self, collection: str, bucket: str, asked: Sequence[tuple[str, bytes]]) -> list[bool]:
+        """Return, for each (name, digest) of `asked`, whether the object exists and its text has this digest, also one
+        of the open transaction."""
+        state = self.bucket(collection, bucket)
+        if state is None:
+            return [False] * len(asked)
+        names = [(oid.encode(), digest) for oid, digest in asked]
+        id, holds, named = state.bucket, self.digests.holds, self.named
+        return [holds(id, named(state, name, name_hash(name)), digest) for name, digest in names]
 
     def vectors_to_change(self, bucket: int) -> VectorRows:
         """Return the rows of vectors of a bucket for changes, which the commit writes."""
