@@ -1,6 +1,7 @@
 """Tasks end, even those that swallow the first cancellation."""
 
 import asyncio
+import contextlib
 import threading
 
 import pytest
@@ -8,8 +9,11 @@ import pytest
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.cluster.log.ending import end  # noqa: E402
+from sonicpy.cluster.log.vault import NotedValue  # noqa: E402
+from sonicpy.cluster.registry.registered_keys import following  # noqa: E402
 from sonicpy.cluster.server import NodeServer  # noqa: E402
 from sonicpy.config import Config  # noqa: E402
+from tests.cluster.memory import MemoryVault  # noqa: E402
 from tests.support.patience import WAIT_S  # noqa: E402
 
 
@@ -65,3 +69,26 @@ def test_a_node_ends_all_its_tasks() -> None:
     assert not runner.is_alive()
     assert server.cancelled == 2
     assert all(task.done() for task in server.left)
+
+
+class BusyVault(MemoryVault):
+    """A vault whose second read swallows a cancellation, as nats-py does while it publishes."""
+
+    reads = 0
+
+    async def get(self, key: str) -> NotedValue | None:
+        self.reads += 1
+        if self.reads == 2:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+        return await super().get(key)
+
+
+def test_the_keys_are_followed_no_more_although_a_read_swallows_a_cancellation() -> None:
+    async def follow() -> None:
+        vault = BusyVault()
+        async with following(vault):
+            while vault.reads < 2:
+                await asyncio.sleep(0.001)
+
+    asyncio.run(asyncio.wait_for(follow(), WAIT_S))

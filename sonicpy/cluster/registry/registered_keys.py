@@ -12,6 +12,7 @@ from typing import Any
 
 from sonicpy.access.key import Key, pack_key, unpack_key
 from sonicpy.cluster.log.broker import NotReady
+from sonicpy.cluster.log.ending import end
 from sonicpy.cluster.log.vault import Vault
 from sonicpy.cluster.registry.registry import cluster_at
 from sonicpy.errors import ConfigError, InvalidArgument, StoreError
@@ -147,5 +148,4 @@ async def following(vault: Vault) -> AsyncIterator[RegisteredKeys]:
     try:
         yield keys
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await end([task])

@@ -10,6 +10,7 @@ import contextlib
 from nats.aio.client import Client
 
 from sonicpy.cluster.log.broker import NotReady
+from sonicpy.cluster.log.ending import end
 from sonicpy.cluster.registry.orders import ORDER_S, NotDone, Order, give_order
 from sonicpy.cluster.registry.status import ask_named
 
@@ -38,9 +39,7 @@ async def give_watched_order(connection: Client, node: str, order: Order, *, tim
             return given.result()
         raise Asleep(node, order.partition, watch.result())
     finally:
-        given.cancel()
-        watch.cancel()
-        await asyncio.gather(given, watch, return_exceptions=True)
+        await end((given, watch))
 
 
 async def _wait_for_end(connection: Client, node: str) -> str:
