@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Mapping
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from sonicpy.arguments import text_of
+from sonicpy.arguments import not_unicode, text_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import object_name
 from sonicpy.late import late
@@ -54,10 +54,14 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def _behind(value: Any) -> str:
-    """Return the name of the object that a page follows. Raises InvalidArgument if it is empty."""
+    """Return the name of the object that a page follows. Raises InvalidArgument if it is empty, or not Unicode."""
     name = object_name(value, "after")
     if not name:
         raise InvalidArgument("after is empty; allowed is the name of an object")
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise not_unicode("after", error) from error
     return name
 
 

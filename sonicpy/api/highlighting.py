@@ -141,7 +141,11 @@ class _Reading:
         code = NO_LANGUAGE
         if analysis.stemming:
             code = lexer.language(text, None)[0] or explanation.language.code or NO_LANGUAGE
-        self._terms = cache(lambda piece: frozenset(word.decode() for word in lexer.lex(piece, code).words))
+        self._terms = cache(
+            lambda piece: frozenset(
+                word.decode() for one in lexer.readings(piece) for word in lexer.lex_piece(one, code).words
+            )
+        )
         self._terms_between = cache(lambda start, end: self._terms(text[start:end]))
         self._is_unspaced = cache(
             lambda char: any(flags & (STOP | PART) for flags in lexer.lex(2 * char, NO_LANGUAGE).flags)

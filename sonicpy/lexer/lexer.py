@@ -221,7 +221,18 @@ class Lexer:
             return self.lex_plain(text)
         elif lang in turkish.LANGUAGES and not self._compat:  # a guess may be wrong, and I is in every language
             text = turkish.folded(text)
-        analyzer = self._analyzers.get(lang) or self._bind(lang)
+        return self.lex_piece(text, lang)
+
+    def lex_piece(self, text: str, code: str | None) -> Terms:
+        """Return the terms of a piece of a query whose language was guessed.
+
+        Args:
+            code: the language that was guessed for the whole query; None: unknown. Where LANG gives it, see `lex`.
+
+        Raises:
+            UnicodeEncodeError: the text holds a lone surrogate.
+        """
+        analyzer = self._analyzers.get(code) or self._bind(code)
         return analyzer.analyze(text)
 
     def lex_push(self, text: str, lang: str | None) -> Terms:
@@ -276,8 +287,7 @@ class Lexer:
         """Return the terms of a query, and the language that was used: a code, "none", or None for an unknown one."""
         if lang is None:
             lang = self._guesser.guess(text)
-            analyzer = self._analyzers.get(lang) or self._bind(lang)
-            return analyzer.analyze(text), lang
+            return self.lex_piece(text, lang), lang
         return self.lex(text, lang), lang
 
     def listed(self, words: Iterable[str]) -> list[str]:
@@ -339,17 +349,20 @@ class Lexer:
         Raises:
             UnicodeEncodeError: the text holds a lone surrogate.
         """
-        found = dict.fromkeys(self._stores.analyze(text).words)
-        if not self._compat and (folded := turkish.folded(text)) is not text:
-            found.update(dict.fromkeys(self._stores.analyze(folded).words))
+        analyzers = [self._stores]
         if self._is_stemming:
-            for algorithm in sorted({language.stemmer for language in LANGUAGES if language.stemmer}):
-                stemming = BoundAnalyzer(self._analyzer, stem=self._stemmer(algorithm))
-                found.update(dict.fromkeys(stemming.analyze(text).words))
+            algorithms = sorted({language.stemmer for language in LANGUAGES if language.stemmer})
+            analyzers += [BoundAnalyzer(self._analyzer, stem=self._stemmer(algorithm)) for algorithm in algorithms]
+        readings = self.readings(text)
+        found = {word: None for analyzer in analyzers for one in readings for word in analyzer.analyze(one).words}
         if self._compat and self._segmenters.has_zh:
             segmenting = BoundAnalyzer(self._analyzer, segment=self._segmenters.chinese_text)
             found.update(dict.fromkeys(segmenting.analyze(text).words))
         return list(found)
+
+    def readings(self, text: str) -> list[str]:
+        """Return a text as `lex` reads it in each language: as it is, and with the Turkish i if that differs."""
+        return [text] if self._compat else list(dict.fromkeys((text, turkish.folded(text))))
 
     def analyser(self) -> dict[str, str]:
         """Return the settings that decide the terms that PUSH stores, by key; a store saves and compares them."""

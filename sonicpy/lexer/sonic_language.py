@@ -177,7 +177,8 @@ def _whatlang() -> Detect:
 
 def _chinese_or_japanese(text: str) -> tuple[str, float]:
     kana = sum("\u3040" <= char <= "\u30ff" for char in text)
-    share = kana / sum("\u3040" <= char <= "\u30ff" or "\u3400" <= char <= "\u9fff" for char in text)
+    letters = sum("\u3040" <= char <= "\u30ff" or "\u3400" <= char <= "\u9fff" for char in text)
+    share = kana / letters if letters else 0.0  # Han has more letters, such as the numeral \u3007
     if share <= JAPANESE_SHARE:
         return "cmn", 1.0
     return "jpn", 1.0 if share > 0.2 else 0.5

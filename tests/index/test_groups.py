@@ -187,3 +187,14 @@ def test_groups_that_are_refused(tmp_path: Path) -> None:
         index.push("c", "b", "o", "alpha")
         with pytest.raises(InvalidArgument, match="in compat mode"):
             index.query("c", "b", "alpha", group="x")
+
+
+def test_groups_where_the_newest_objects_have_no_words(tmp_path: Path) -> None:
+    texts = ["apple" if number < 4_000 else "!" for number in range(4_300)]
+    rows = [{"id": f"o{number}", "text": text, "kind": number % 2} for number, text in enumerate(texts)]
+    with sonicpy.open(tmp_path / "i") as index:
+        index.push_many(rows, collection="c", bucket="b", object="id", values=["kind"])
+    with sonicpy.open(tmp_path / "i") as index:
+        for order in ("newest", "kind", "-kind"):
+            hits = index.query("c", "b", "apple", sort=order, group="kind", limit=10)
+            assert sorted(hits) == ["o3998", "o3999"], order

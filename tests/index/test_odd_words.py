@@ -56,3 +56,28 @@ def test_a_phrase_of_many_words_is_found(index: sonicpy.Index, count: int) -> No
     index.push("c", "long", f"o{count}", f"before {phrase} behind")
     assert f"o{count}" in index.query("c", "long", "", phrase=phrase, sort="newest")
     assert f"o{count}" in index.query("c", "long", f'"{phrase}"', syntax="web")
+
+
+@pytest.mark.parametrize("split", [True, False])
+def test_bytes_that_mark_words_are_in_no_word(split: bool) -> None:
+    config = {"tokenization.compat_split_special_patterns": split}
+    with sonicpy.open(":memory:", config=config) as index:
+        for number, word in enumerate(("@\x01_", "@\x00_", "@a\x02b", "http://x.org/\x01y", "@\x02\x01a")):
+            index.push("c", "b", f"o{number}", f"hello {word}")
+            for text in (f"hello {word}", f"{word} hello"):
+                assert f"o{number}" in index.query("c", "b", text, limit=20), text
+        assert not any(set(word) & set("\0\1\2") for word in index.words("c", "b"))
+
+
+@pytest.mark.parametrize("text", ["\u3007" * 7, "\u3005" * 7, "\u2f00\u2f01\u2f02" * 3, "\uf900" * 7])
+def test_compat_mode_takes_letters_that_only_han_has(text: str) -> None:
+    with sonicpy.open(":memory:", config={"server.compat": "sonic"}) as index:
+        index.push("c", "b", "o", f"{text} 2024-05-06 18:30")
+        assert index.query("c", "b", f"{text} 2024-05-06 18:30") == ["o"]
+
+
+@pytest.mark.parametrize("option", [{}, {"group": "price"}])
+@pytest.mark.parametrize("buckets", ["b", ["b", "long"]])
+def test_a_name_that_is_not_unicode_is_refused(index: sonicpy.Index, option: dict[str, str], buckets: object) -> None:
+    with pytest.raises(sonicpy.InvalidArgument, match="after is not Unicode"):
+        index.query("c", buckets, "amber", sort="newest", after="b/\ud800", **option)

@@ -130,7 +130,12 @@ def test_a_slot_has_words_and_says_how_they_were_found() -> None:
 
 def facts(plan: Plan) -> object:
     clauses = [
-        (one.term, one.role, one.weight, [(s.words, s.weight, s.exact_weight, s.how, s.edits) for s in one.slots])
+        (
+            one.term,
+            one.role,
+            one.weight,
+            [(s.words, s.weight, s.exact_weight, s.how, s.edits, s.together) for s in one.slots],
+        )
         for one in plan.clauses
     ]
     return clauses, plan.average, plan.exponent, plan.full_first, plan.ceiling
@@ -148,7 +153,12 @@ def test_a_plan_comes_through_json(seed: int) -> None:
         slots = [Slot(words, shared, exact)]
         for how in chance.sample(("completion", "correction"), chance.randint(0, 2)):
             slots.append(Slot((how.encode(),), weight / 2, how=how, edits=how == "correction"))
+        if chance.random() < 0.3:
+            slots.append(Slot((b"one", b"two", b"three"), weight / 2, how="synonym", together=(1, 2)))
         clauses.append(Clause(term, chance.choice((ADDS, BRINGS, REQUIRED, BRINGS | REQUIRED)), weight, slots))
+        if chance.random() < 0.3:
+            begun = chance.choice(((b"begun",), (b"begun", b"beginning")))
+            clauses.append(Clause(term, ADDS, weight, [Slot(begun, weight, how="completion")]))
     if chance.random() < 0.5:
         clauses.append(Clause(6, FORBIDDEN, 0.0, [Slot((b"no", b"never"), 0.0)]))
     plan = Plan(clauses, 7.25, 0.3, full_first=chance.random() < 0.5, left_out={}, enough=None)
@@ -177,3 +187,11 @@ def test_the_plain_form_is_that_of_version_1() -> None:
         True,
         plan.ceiling,
     ]
+
+
+def test_letters_of_a_word_that_was_cut_stay_together_in_json() -> None:
+    slots = [Slot((b"email",), 1.0), Slot((b"e", b"mail"), 0.5, together=(1, 1)), Slot((b"e-mail",), 0.5)]
+    plan = Plan([Clause(0, BRINGS, 1.0, slots)], 7.25, 0.5, full_first=True, left_out={}, enough=None)
+    (clause,) = of_plain(json.loads(json.dumps(to_plain(plan)))).clauses
+    assert [(slot.words, slot.together) for slot in clause.slots] == [(slot.words, slot.together) for slot in slots]
+    assert "completion" not in [slot.how for slot in clause.slots]

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import sonicpy
 from sonicpy import Index
-from tests.index.shorthand import C, open_index
+from tests.index.shorthand import B, C, open_index
 from tests.support.examples import examples
 
 buckets = count()
@@ -175,3 +176,25 @@ def test_a_run_is_as_long_as_its_normal_form(tmp_path: Path) -> None:
         for bucket, text in (("composed", composed), ("decomposed", nfd(composed))):
             index.push(C, bucket, "o", text, "none")
             assert index.words(C, bucket) == [composed], bucket
+
+
+TURKISH = "yarın için IBM sunucuları nasıl kurulur bilen var mı"
+
+
+def test_a_guess_of_turkish_changes_no_letter_of_signed_words() -> None:
+    signed = TURKISH.replace("IBM", "+IBM")
+    with sonicpy.open(":memory:") as index:
+        index.push(C, B, "o", "IBM servers")
+        assert index.explain(C, B, signed).language.code == "tur"
+        for text in (signed, signed.replace("+IBM", '"IBM servers"')):
+            assert index.query(C, B, text, syntax="web", stem=False) == ["o"]
+        assert index.query(C, B, signed, syntax="web", lang="tur", stem=False) == []
+
+
+def test_words_of_turkish_texts_are_removed_where_lang_was_given_and_marked_where_not() -> None:
+    with sonicpy.open(":memory:", config={"normalization.stemming_enabled": True}) as index:
+        index.push(C, B, "given", "IŞIKLAR", lang="tur")
+        index.push(C, B, "guessed", TURKISH)
+        assert sonicpy.highlight(TURKISH, index.explain(C, B, "ibm")) == TURKISH.replace("IBM", "<mark>IBM</mark>")
+        assert index.pop(C, B, "given", "IŞIKLAR") == 1
+        assert list(index.iterate_objects(C, B)) == ["guessed"]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sonicpy
 from sonicpy import Index
 from sonicpy._native.bm25 import idf
 from sonicpy._native.lengths import pack_length
@@ -319,3 +320,16 @@ def test_every_true_match_among_five_thousand_rows(tmp_path: Path) -> None:
                 true = {f"row{at}" for at, row in enumerate(rows) if set(words) <= set(row)}
                 answer = index.query(C, B, " ".join(words), limit=len(true), lang="eng")
                 assert set(answer) == true and len(answer) == len(true), words
+
+
+def test_a_letter_that_may_begin_a_word_does_not_hide_better_objects(tmp_path: Path) -> None:
+    """`l'u` is a doubtful form of `u`, and may not count for more than `u` itself: a page is a slice of one ranking."""
+    with sonicpy.open(tmp_path) as index:
+        filler = " ".join(f"filler{number}" for number in range(19))
+        rows = [(C, B, f"o{number}", f"{'autre' if number % 5 else 'groupe'} {filler}") for number in range(24_800)]
+        rows += [(C, B, f"short{number}", f"groupe l'u {' '.join(filler.split()[:8])}") for number in range(100)]
+        rows += [(C, B, f"long{number}", f"groupe l'u {filler}") for number in range(100)]
+        index.push_many(rows)
+        first, more = (index.query(C, B, "groupe u", lang="eng", limit=limit) for limit in (10, 200))
+        assert list(first) == list(more)[:10]
+        assert first[0].object.startswith("short")

@@ -104,7 +104,7 @@ def test_words_wait_through_a_kill_in_compat_mode(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("durability", ["interval", "commit"])
 def test_killed_many_times(tmp_path: Path, durability: str) -> None:
     kill_again_and_again(tmp_path, 20, random.randrange(10**9), durability)

@@ -9,7 +9,7 @@ from libc.stdint cimport uint8_t, uint64_t
 
 from sonicpy._native.bm25 cimport idf
 from sonicpy._native.characters cimport UNSPACED, properties_at
-from sonicpy._native.plan cimport R_BRINGS, R_FORBIDDEN, R_REQUIRED, Clause, Plan, Slot, new_slot
+from sonicpy._native.plan cimport R_BRINGS, R_FORBIDDEN, R_REQUIRED, Clause, Plan, Slot, like, new_slot
 from sonicpy._native.term_rows cimport TermInfo
 from sonicpy._native.terms cimport F_PART, F_SPECIAL, F_STOP, Terms
 from sonicpy._native.top_k cimport COMPLETED, CORRECTED, EXACT
@@ -324,16 +324,13 @@ def add_completions(
 cdef Slot without(Slot slot, set words):
     """Return a slot without the given words; None: nothing is left.
 
-    Exact words stay: `éb é` written together is also a form of `éb`, and an object with this word holds every word of the
-    query.
+    Words of groups stay, because an object has to hold all words of a group. Exact words stay: `éb é` written together
+    is also a form of `éb`, and an object with this word holds every word of the query.
     """
-    cdef Slot found
     cdef tuple left
-    if slot.kind == EXACT and not slot.is_synonym or words.isdisjoint(slot.words):
+    if slot.kind == EXACT and not slot.is_synonym or slot.together or words.isdisjoint(slot.words):
         return slot
     left = tuple([word for word in slot.words if word not in words])
     if not left:
         return None
-    found = new_slot(left, slot.weight, slot.exact_weight, slot.kind, slot.edits)
-    found.is_form, found.is_synonym = slot.is_form, slot.is_synonym
-    return found
+    return like(slot, left, 1.0)

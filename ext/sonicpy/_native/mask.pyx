@@ -354,6 +354,8 @@ cdef class Bits(Mask):
     cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1:
         cdef Py_ssize_t word
         cdef uint64_t some = 0
+        if window >= self.count:  # the newest objects have no words, and no lengths
+            return 0
         memcpy(bits, self.all_bits + window * WINDOW_WORDS, ROW_BYTES)
         for word in range(WINDOW_WORDS):
             some |= bits[word]

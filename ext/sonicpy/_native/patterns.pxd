@@ -13,6 +13,9 @@ from sonicpy._native.characters cimport (
 )
 from sonicpy._native.utf8 cimport decode
 
+cdef enum:
+    MARK_MAX = 2  # up to this byte, words hold the marks of aliases, of the names of texts, and of joints
+
 cdef enum Pattern:
     NO_PATTERN
     MAIL
@@ -100,7 +103,7 @@ cdef inline Pattern match_at(
         return MAIL
     if text[at] == c'@':
         if at >= scan.username.end:
-            find_username(text, size, at, &scan.username)
+            find_username(text, size, at, scan.spaced, &scan.username)
         if at <= scan.username.last_start:
             end[0] = core_end[0] = scan.username.match_end
             return USERNAME
@@ -163,10 +166,11 @@ cdef inline Py_ssize_t skip_word(
 
 
 cdef inline Py_ssize_t skip_solid(
-    const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Py_ssize_t *after_word, Py_ssize_t *after_solid
+    const uint8_t *text, Py_ssize_t size, Py_ssize_t at, bint spaced, Py_ssize_t *after_word, Py_ssize_t *after_solid
 ) noexcept nogil:
-    """Return the start of white space; set `after_word` to the end of the last word character before it, and
-    `after_solid` to that of the last character other than a dot; -1: there is no such character."""
+    """Return the start of white space, or if `spaced` of a mark that no word has; set `after_word` to the end of the last word
+    character before it, and `after_solid` to that of the last character other than a dot; -1: there is no such
+    character."""
     cdef int width
     cdef uint32_t point
     cdef uint16_t found
@@ -174,7 +178,7 @@ cdef inline Py_ssize_t skip_solid(
     while at < size:
         point = decode(text, at, &width)
         found = properties(point)
-        if found & SPACE:
+        if found & SPACE or spaced and point <= MARK_MAX:
             break
         at += width
         if found & WORD:
@@ -200,10 +204,12 @@ cdef inline void find_mail(
                 run.match_end = tail
 
 
-cdef inline void find_username(const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Run *run) noexcept nogil:
+cdef inline void find_username(
+    const uint8_t *text, Py_ssize_t size, Py_ssize_t at, bint spaced, Run *run
+) noexcept nogil:
     """Find @, then characters other than white space up to the last word character among them."""
     cdef Py_ssize_t after_word, after_solid
-    run.end = skip_solid(text, size, at, &after_word, &after_solid)
+    run.end = skip_solid(text, size, at, spaced, &after_word, &after_solid)
     if run.end <= at:
         run.end = at + 1
     run.last_start = after_word - 2 if after_word > 0 else -1
@@ -224,7 +230,7 @@ cdef inline void find_url(
             last -= 1
         if last == at:  # a scheme of one letter, which a text may have very often: the rest is not read for each
             return
-        skip_solid(text, size, scheme + 3, &after_word, &after_solid)
+        skip_solid(text, size, scheme + 3, spaced, &after_word, &after_solid)
         if after_solid > 0:
             run.last_start = last - 1  # at least one more character comes before the last one
             run.match_end = after_solid

@@ -45,6 +45,7 @@ cdef double PART_SHARE  # of a term's weight that the words have that have it as
 
 cdef list words_of(Plan plan)
 cdef Slot new_slot(tuple words, double weight, double exact_weight, Kind kind, int edits)
+cdef Slot like(Slot slot, tuple words, double share)
 cdef list clauses_of(
     Terms terms, list rows, uint64_t objects, wanted, Py_ssize_t expandable_max, dict families
 )

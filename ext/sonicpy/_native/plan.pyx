@@ -234,6 +234,15 @@ cdef Slot new_slot(tuple words, double weight, double exact_weight, Kind kind, i
     return slot
 
 
+cdef Slot like(Slot slot, tuple words, double share):
+    """Return a slot like another one with other words, as many for each group, and weights multiplied by `share`."""
+    cdef Slot found = new_slot(words, share * slot.weight, share * slot.exact_weight, slot.kind, slot.edits)
+    found.is_form, found.is_synonym, found.together, found.term = (
+        slot.is_form, slot.is_synonym, slot.together, slot.term
+    )
+    return found
+
+
 cdef Slot family_slot(Clause clause, bytes typed, uint64_t df, list family, uint64_t objects, double factor):
     """Return a slot with the word of a term and its family, and set the weight of the clause.
 

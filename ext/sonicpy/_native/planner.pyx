@@ -10,9 +10,9 @@ from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t
 
 from sonicpy._native.expansions cimport put_expanded
 from sonicpy._native.inner_words cimport add_parted, add_same
-from sonicpy._native.plan cimport R_BRINGS, Clause, Plan, Slot, clauses_of, new_slot, size_of
+from sonicpy._native.plan cimport R_BRINGS, Clause, Plan, Slot, clauses_of, like, size_of
 from sonicpy._native.terms cimport F_PART, Terms
-from sonicpy._native.top_k cimport EXACT
+
 
 from sonicpy._native.clauses import (
     add_completions,
@@ -292,9 +292,8 @@ cdef int weigh_as_beginning(Clause last, list clauses) except -1:
         return 0
     share = most / last.weight
     last.weight = most
-    for place, slot in enumerate(last.slots):
-        if slot.kind == EXACT and not slot.is_synonym:
-            last.slots[place] = new_slot(slot.words, share * slot.weight, share * slot.exact_weight, EXACT, slot.edits)
+    for place, slot in enumerate(last.slots):  # none may weigh more than its clause: bounds count with that
+        last.slots[place] = like(slot, slot.words, share)
     return 0
 
 

@@ -106,7 +106,9 @@ cdef double score_bound(QueryState query, int level, uint64_t leveled, Py_ssize_
     for number in range(query.term_count):
         place = query.places[number]
         if place == query.driver and query.terms[number].count > 1:
-            bound += slot_at_most(query, own_slot(query), level if leveled else ANY, packed)
+            bound += slot_at_most(
+                query, own_slot(query), level if place < 64 and leveled >> place & 1 else ANY, packed
+            )
         elif place >= query.driver and place != without:
             bound += part_at_most(query, number, level if place < 64 and leveled >> place & 1 else 0, packed)
     return bound

@@ -25,7 +25,7 @@ def asked_terms(terms: Terms, web: WebQuery | None, code: str | None, lexer: Lex
     if search.fields is not None:
         demands = demands._replace(fields=tuple(weights_of(search.fields).items()))
     if web is not None and not web.is_plain:
-        reader = _Reader(terms, code, lexer)
+        reader = _Reader(terms, code, lexer, is_given=search.lang is not None)
         demands = reader.demands(web)._replace(match=demands.match, edits=demands.edits, fields=demands.fields)
         terms = reader.terms()
     return terms if demands == NONE else AskedTerms(terms, demands)
@@ -34,9 +34,10 @@ def asked_terms(terms: Terms, web: WebQuery | None, code: str | None, lexer: Lex
 class _Reader:
     """Reads the items of one text."""
 
-    def __init__(self, terms: Terms, code: str | None, lexer: Lexer) -> None:
+    def __init__(self, terms: Terms, code: str | None, lexer: Lexer, *, is_given: bool) -> None:
         self._first = terms
         self._code = code
+        self._is_given = is_given
         self._lexer = lexer
         self._numbers = {(word, WORDS, ""): number for number, word in enumerate(terms.words)}
         self._more: list[tuple[bytes, int]] = []
@@ -102,7 +103,7 @@ class _Reader:
         for either in web.items:
             item = either[0]
             if len(either) == 1 and item.kind == PHRASE and item.sign != REFUSED:
-                terms = self._lexer.ordered().lex_query(item.text, self._code)[0]
+                terms = self._terms_of(item.text, self._lexer.ordered())
                 words = tuple(terms.words[number].decode() for number in terms.order or ())
                 if len(words) > 1 or item.is_option:
                     yield item.is_option, words
@@ -142,8 +143,12 @@ class _Reader:
     def _lexed(self, text: str) -> Terms:
         terms = self._lexed_before.get(text)
         if terms is None:
-            terms = self._lexed_before[text] = self._lexer.lex_query(text, self._code)[0]
+            terms = self._lexed_before[text] = self._terms_of(text, self._lexer)
         return terms
+
+    def _terms_of(self, text: str, lexer: Lexer) -> Terms:
+        """Return the terms of an item in the language of the whole text."""
+        return lexer.lex(text, self._code) if self._is_given else lexer.lex_piece(text, self._code)
 
     def _refused(self, items: Iterable[WebItem]) -> Iterator[RefusedWord]:
         """Yield the words that items refuse; an item of several words refuses nothing."""

@@ -156,6 +156,8 @@ def _rows(clause: Clause) -> Iterator[list[Any]]:
             own = [slot.weight, slot.exact_weight]
         weight = slot.weight if place else clause.weight
         how = "completion" if slot.how == "form" else slot.how  # "form" means more words of the slot before
+        if place and how == "exact":
+            how = "synonym" if slot.together else how  # which has groups, and is of the same kind
         edits = SPELLED_OTHERWISE if place and how == "exact" else list(slot.together) or slot.edits
         yield [clause.term, typed, weight, how, edits, *(role if not place else (False, True)), *own]
         for form in forms:
@@ -172,17 +174,25 @@ def _clauses(rows: Sequence[Sequence[Any]], more: int) -> Iterator[Clause]:
             if following[3] != "form":
                 break
             words.append(following[1].encode())
-        if how == "exact" and edits != SPELLED_OTHERWISE:
+        if how == "form":
+            continue
+        is_first = not brings or (how == "exact" and edits != SPELLED_OTHERWISE)  # all others have True for `brings`
+        has_own = is_first and (len(words) > 1 or family_weight or exact_weight)
+        groups = tuple(edits) if isinstance(edits, list) else ()  # sizes of groups of words, together one term
+        slot = Slot(
+            tuple(words),
+            family_weight if has_own else weight,
+            exact_weight,
+            how=how,
+            edits=0 if groups or how == "exact" else edits,
+            together=groups,
+        )
+        if is_first:
             if clause is not None:
                 yield clause
-            has_own = len(words) > 1 or family_weight or exact_weight
-            slot = Slot(tuple(words), family_weight if has_own else weight, exact_weight)
             role = more | (REQUIRED if required else 0) | (BRINGS if brings else 0)
             clause = Clause(term, role, weight, [slot])
-        elif how != "form" and clause is not None:
-            if isinstance(edits, list):  # sizes of groups of words that represent a term together
-                clause.slots.append(Slot(tuple(words), weight, how=how, together=tuple(edits)))
-            else:
-                clause.slots.append(Slot(tuple(words), weight, how=how, edits=0 if how == "exact" else edits))
+        elif clause is not None:
+            clause.slots.append(slot)
     if clause is not None:
         yield clause
