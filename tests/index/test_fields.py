@@ -237,13 +237,13 @@ def test_signs_and_fields_mix(index: sonicpy.Index) -> None:
 def test_no_part_of_a_text_is_lexed_twice(index: sonicpy.Index, monkeypatch: pytest.MonkeyPatch) -> None:
     index.push(*SCOPE, "o1", "java tools", field="title")
     lexed: list[str] = []
-    lex_query = Lexer.lex_query
+    lex_piece = Lexer.lex_piece
 
-    def counting(lexer: Lexer, text: str, lang: str | None) -> Any:
+    def counting(lexer: Lexer, text: str, code: str | None) -> Any:
         lexed.append(text)
-        return lex_query(lexer, text, lang)
+        return lex_piece(lexer, text, code)
 
-    monkeypatch.setattr(Lexer, "lex_query", counting)
+    monkeypatch.setattr(Lexer, "lex_piece", counting)
     text = "title:java OR title:rust title:tools -title:other"
     assert index.query(*SCOPE, text, syntax="web").objects == ["o1"]
     assert sorted(lexed) == ["", "java", "java rust tools ", "rust", "tools"]
