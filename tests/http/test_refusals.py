@@ -155,7 +155,9 @@ def test_a_wrong_value_is_a_sentence(client: TestClient, path: str, wrong: dict[
     assert (answer.status_code, answer.json()["detail"]) == (422, says)
 
 
-@pytest.mark.parametrize("long", ["0" * 127 + "42", "42" + " " * 127, "42." + "0" * 126], ids=["zeros", "blanks", "dot"])
+@pytest.mark.parametrize(
+    "long", ["0" * 127 + "42", "42" + " " * 127, "42." + "0" * 126], ids=["zeros", "blanks", "dot"]
+)
 def test_a_too_long_name_of_digits_is_no_other_object(index: sonicpy.Index, client: TestClient, long: str) -> None:
     index.push("messages", "default", "42", "weather", tags=["old"])
     for path, more in (
