@@ -49,7 +49,7 @@ TOKEN = re.compile(
     r"""\s*(?:(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<sign><=|>=|!=|[<>=(),])|(?P<word>[\w.:/-]+))""", re.DOTALL
 )
 LONG = re.compile(rf"[^\x00-\x7f\s]{{{TAG_LETTERS_MAX + 1},}}")
-"""Matches what is too long for a tag, and for anything else in a filter."""
+"""Matches more characters without a blank than a tag, or anything else in a filter, may have."""
 NUMBER = re.compile(r"-?\d{1,99}")
 DISTANCE = re.compile(r"(?=\.?\d)(\d{0,8})(?:\.(\d{1,3}))?(m|km)?")
 ANGLE = re.compile(r"(-?)(?=\.?\d)(\d{0,3})(?:\.(\d{1,15}))?")
