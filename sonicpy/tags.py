@@ -15,6 +15,8 @@ from sonicpy.ids import is_iterable, plain_str, shown, shown_part
 TAGS_MAX: Final = 64
 """The most tags of an object."""
 TAG_BYTES_MAX: Final = 128
+TAG_LETTERS_MAX: Final = TAG_BYTES_MAX * 3 // 2
+"""The most characters of a text whose NFC is a tag: no character of n bytes decomposes into more than 1.5 n."""
 TAG: Final = f"1 to {TAG_BYTES_MAX} bytes of UTF-8 without control characters"
 
 GRAMMAR_WORDS: Final = frozenset(("AND", "OR", "NOT", "IN", "HAS", "WITHIN", "OF"))
@@ -35,7 +37,9 @@ def tag_of(tag: Any) -> str:
         InvalidArgument: the argument is no tag.
     """
     if isinstance(tag, str) and (tag.isprintable() or not re.search(_UNFIT, tag)):
-        normal = normalize("NFC", plain_str(tag))
+        plain = plain_str(tag)
+        # A longer one is not normalized, because that sorts its marks, and sorting n marks takes n * n steps.
+        normal = normalize("NFC", plain) if len(plain) <= TAG_LETTERS_MAX else ""
         if 0 < len(normal) <= TAG_BYTES_MAX and len(normal.encode()) <= TAG_BYTES_MAX:
             return normal
     raise InvalidArgument(

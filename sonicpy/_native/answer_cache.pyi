@@ -2,6 +2,7 @@ from collections.abc import Hashable
 
 ROOM: int
 OVERHEAD: int
+ENTRY_BYTES: int
 LONGEST: int
 
 _Moment = tuple[object, ...] | None

@@ -18,7 +18,7 @@ from sonicpy._native.quoting import split_head, take_words
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Actions, Command, Help, Mode, Ping, Quit, SessionCommand, Upsert
 from sonicpy.channel.line_buffer import LineBuffer
-from sonicpy.channel.pieces import Pieces
+from sonicpy.channel.pieces import Pieces, Room
 from sonicpy.channel.syntax import (
     ACTIONS,
     COMMANDS_OF_MODE,
@@ -41,6 +41,8 @@ ADDITIONS = "additions"
 WRONG_PASSWORD = "authentication_failed"
 Admit = Callable[[bytes], Any]
 """A function that returns the permit of a secret that is not the password, or None. Raises SessionEnded."""
+CheckPiece = Callable[[Upsert], object]
+"""A function that raises CommandError if a piece of a text is not allowed."""
 NOTHING_PLAIN = PlainReader([])
 """The reader before START, when no line is plain."""
 
@@ -54,6 +56,7 @@ class Session:
         limits: the defaults and maxima of LIMIT.
         compat: accept only the commands, and only the values of LANG, that Sonic has.
         admit: accepts secrets other than the password; None: there are none.
+        room: the room for pieces of texts, which sessions share; None: the session has its own.
     """
 
     __slots__ = (
@@ -63,9 +66,11 @@ class Session:
         "_password",
         "_pieces",
         "_plain",
+        "_room",
         "_rules",
         "_syntaxes",
         "_version",
+        "check_piece",
         "ended",
         "feed",
         "is_drained",
@@ -77,7 +82,13 @@ class Session:
     )
 
     def __init__(
-        self, version: str, password: str | None, limits: Limits, compat: bool, admit: Admit | None = None
+        self,
+        version: str,
+        password: str | None,
+        limits: Limits,
+        compat: bool,
+        admit: Admit | None = None,
+        room: Room | None = None,
     ) -> None:
         self.ended = False
         """Whether the connection must close once all replies have been sent."""
@@ -89,6 +100,9 @@ class Session:
         """Whether the server stops, which sets this; the session then refuses every line except QUIT."""
         self.permit: Any = None
         """The permit of the secret that START had; None: everything is allowed."""
+        self.check_piece: CheckPiece | None = None
+        """The check of each piece of a text before the last one, because the caller never gets it as a command; None:
+        every piece is allowed."""
         self.wrong_password = False
         """Whether START had a wrong password, which ended the session."""
         self._version = version
@@ -98,6 +112,7 @@ class Session:
         self._rules = LineRules(limits, languages)
         self._commands = SONIC_COMMANDS_OF_MODE if compat else COMMANDS_OF_MODE
         self._lines = LineBuffer()
+        self._room = room
         self._pieces: Pieces | None = None
         self._plain = NOTHING_PLAIN
         self._syntaxes: Mapping[str, Syntax] = {}
@@ -182,6 +197,7 @@ class Session:
     def _end(self) -> None:
         self.ended = True
         self._lines.close()
+        self.drop_pieces()
 
     def _start(self, line: bytes) -> bytes:
         mode = self._admit(line)
@@ -249,13 +265,29 @@ class Session:
         if self._pieces is None:
             if not command.more:
                 return command
-            self._pieces = Pieces()
+            self._pieces = Pieces(Room() if self._room is None else self._room)
         try:
+            if command.more:
+                self._check_piece(self._pieces, command)
             whole = self._pieces.take(command)
         finally:
             # Plain lines pass by this method, so none is plain while pieces wait.
             self._plain = NOTHING_PLAIN if self._pieces.waits else self._own_plain()
         return replies.OK if whole is None else whole
+
+    def _check_piece(self, pieces: Pieces, command: Upsert) -> None:
+        if self.check_piece is None:
+            return
+        try:
+            self.check_piece(command)
+        except CommandError:
+            pieces.refuse_piece(command)
+            raise
+
+    def drop_pieces(self) -> None:
+        """Drop the pieces of a text, because the connection is lost."""
+        if self._pieces is not None:
+            self._pieces.close()
 
     def expire(self) -> None:
         """Drop the pieces of a text that have waited for too long; call this now and then."""

@@ -35,7 +35,7 @@ from sonicpy.filters.conditions import (
 )
 from sonicpy.filters.refusal import refused
 from sonicpy.ids import plain_str, shown, shown_part
-from sonicpy.tags import GRAMMAR_WORDS, TAG_BYTES_MAX, shown_tag, tag_in
+from sonicpy.tags import GRAMMAR_WORDS, TAG, TAG_BYTES_MAX, TAG_LETTERS_MAX, shown_tag, tag_in
 from sonicpy.values import NAME_RULE, is_name, number_in_value
 
 LITERALS_MAX = 64
@@ -48,6 +48,8 @@ SPHERE_MAX = 20_037_509
 TOKEN = re.compile(
     r"""\s*(?:(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<sign><=|>=|!=|[<>=(),])|(?P<word>[\w.:/-]+))""", re.DOTALL
 )
+LONG = re.compile(rf"[^\x00-\x7f\s]{{{TAG_LETTERS_MAX + 1},}}")
+"""Matches more characters without a blank than a tag, or anything else in a filter, may have."""
 NUMBER = re.compile(r"-?\d{1,99}")
 DISTANCE = re.compile(r"(?=\.?\d)(\d{0,8})(?:\.(\d{1,3}))?(m|km)?")
 ANGLE = re.compile(r"(-?)(?=\.?\d)(\d{0,3})(?:\.(\d{1,15}))?")
@@ -86,6 +88,9 @@ def _parse_whole(text: str) -> Condition:
     """Return the condition of a filter, read by the whole grammar. Raises as `parse`."""
     if len(text) > LENGTH_MAX:
         raise refused(f"filter has {len(text):,} letters; allowed are {LENGTH_MAX:,}")
+    long = LONG.search(text)
+    if long is not None:  # before the text is normalized: sorting n marks takes n * n steps
+        raise refused(f"filter has {shown_part(long[0])} as a tag; allowed are {TAG}")
     return _Parser(_tokens(normalize("NFC", text))).whole()
 
 

@@ -113,23 +113,37 @@ class Body:
         self._load = load
         self._is_stream = is_stream
         self._held = 0
+        self._is_refused = False
         self.has_ended = False
+
+    @property
+    def has_unread_rest(self) -> bool:
+        """Whether the body was refused before its end: the client may still send the rest."""
+        return self._is_refused and not self.has_ended
 
     async def receive(self) -> Message:
         """Return the next part of the body. Raises TooLarge, TooSlow, TooMany."""
+        try:
+            return await self._next()
+        except HTTPException:
+            self._is_refused = True
+            raise
+
+    async def _next(self) -> Message:
         try:
             async with asyncio.timeout(BODY_S):
                 message = await self._receive()
         except TimeoutError as error:
             raise TooSlow from error
+        self.has_ended = not message.get("more_body", False)
         count = 0 if self._is_stream else len(message.get("body", b""))
         if self._held + count > BODY_BYTES_MAX:
             raise TooLarge
         self._load.hold(count)
         self._held += count
-        self.has_ended = not message.get("more_body", False)
         return message
 
     def release(self) -> None:
         """Stop counting the bytes of the body."""
         self._load.release(self._held)
+        self._held = 0

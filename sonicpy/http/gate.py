@@ -11,6 +11,7 @@ import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -165,7 +166,7 @@ class Gate:
         try:
             with self._load.streams(asked == BULK):
                 async with asyncio.timeout(None if asked in UNLIMITED else ANSWER_S):
-                    await self._app(scope, body.receive, answer.send)
+                    await self._app(scope, body.receive, partial(self._send, receive, body, answer))
         except (HTTPException, TimeoutError) as error:
             if answer.has_begun:  # it cannot be mended; the server closes the connection
                 return
@@ -187,6 +188,20 @@ class Gate:
             await refusal(scope, receive, answer.send)
             return
         await refusal(scope, receive, answer.send_unended)
+        await self._linger(receive, answer)
+
+    async def _send(self, receive: Receive, body: Body, answer: "AnswerWriter", message: Message) -> None:
+        """Send the next part of the application's answer, which may be a refusal of the body."""
+        is_last = message["type"] == "http.response.body" and not message.get("more_body", False)
+        if not is_last or not body.has_unread_rest:
+            await answer.send(message)
+            return
+        await answer.send_unended(message)
+        body.release()
+        await self._linger(receive, answer)
+
+    async def _linger(self, receive: Receive, answer: "AnswerWriter") -> None:
+        """Read the rest of a body behind its answer, then end the answer."""
         await self._lingering.drop(receive)
         await answer.send({"type": "http.response.body", "body": b"", "more_body": False})
 

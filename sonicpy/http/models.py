@@ -10,6 +10,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    StrictInt,
     create_model,
 )
 from pydantic_core import PydanticCustomError
@@ -47,13 +48,14 @@ def _named(value: object) -> object:
         raise PydanticCustomError("object_type", "the value is no name of an object")
     if abs(value) > EXACT_MAX:
         raise PydanticCustomError("object_inexact", "the value may mean several whole numbers")
-    return value
+    return int(value)
 
 
 LEFT_OUT: Any = None
 """The default of a key that may be left out, but may not be null."""
 FieldOfName = Annotated[str, Field(min_length=1, max_length=NAME_MAX, examples=["messages"])]
-FieldOfObject = Annotated[FieldOfName | int, BeforeValidator(_named)]
+FieldOfObject = Annotated[FieldOfName | StrictInt, BeforeValidator(_named)]
+"""The name of an object. The number is strict: else a name of digits that is too long would be read as a number."""
 CollectionName = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description="name of the collection")]
 BucketName = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description="name of the bucket")]
 NameOfObject = Annotated[str, Query(min_length=1, max_length=NAME_MAX)]

@@ -15,6 +15,8 @@ ATTACHED = range(200, 241)
 
 MARKS_MAX = 30
 """The most marks on one letter that count, as in the Stream-Safe Text Format of UAX #15; no script needs more."""
+HIDDEN_MARKS = frozenset("\u0f73\u0f75\u0f81\uff9e\uff9f")
+"""Characters that are no marks by their combining class, but decompose into marks."""
 
 
 def normalizer(form: Form, *, fold_diacritics: bool) -> Normalizer:
@@ -70,7 +72,7 @@ def _bounded(piece: str) -> str:
         return piece
     counted, marks = [], 0
     for char in piece:
-        marks = marks + 1 if unicodedata.combining(char) else 0
+        marks = marks + 1 if unicodedata.combining(char) or char in HIDDEN_MARKS else 0
         if marks <= MARKS_MAX:
             counted.append(char)
     return "".join(counted)

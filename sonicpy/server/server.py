@@ -11,6 +11,7 @@ from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from sonicpy.channel.pieces import Room
 from sonicpy.channel.session import Session
 from sonicpy.config import Config, Loaded
 from sonicpy.errors import ConfigError, SonicError
@@ -131,6 +132,7 @@ class Server:
         self._config = config
         self._announce = announce
         self._limits = limits_of(config)
+        self._pieces_room = Room()
         self._stopped = asyncio.Event()
 
     async def run(self) -> None:
@@ -228,7 +230,7 @@ class Server:
     def _connection(self, service: BaseService) -> Connection:
         compat = self._config.server.compat == "sonic"
         admit = admitting(service.keys)
-        session = Session(VERSION, self._config.channel.auth_password, self._limits, compat, admit)
+        session = Session(VERSION, self._config.channel.auth_password, self._limits, compat, admit, self._pieces_room)
         return Connection(service, session)
 
     async def _stop(self, service: BaseService, listeners: Listeners, tasks: "asyncio.Task[None]") -> None:

@@ -179,6 +179,32 @@ def test_commands_in_one_write_are_checked_too(server: Server, secrets: dict[str
         assert peer.results('QUERY theirs a "late"') == []
 
 
+def test_each_piece_of_a_text_is_checked(server: Server, secrets: dict[str, str]) -> None:
+    with started(server, "ingest", secrets["some"]) as peer:
+        assert peer.ask('UPSERT mine a o8 "early" MORE(1)').startswith("ERR not_permitted("), "of the verb"
+    store, secret = KeyStore(server.folder / "store"), new_secret("pieces")
+    assert store.put(make_key("pieces", hash_of(secret.encode()), {"verbs": ["upsert"], "scopes": ["mine/a"]}))
+    with started(server, "ingest", secret) as peer:
+        assert peer.ask('UPSERT theirs a o8 "early" MORE(1)').startswith("ERR not_permitted("), "of the bucket"
+        assert peer.ask('UPSERT mine a o8 "early" MORE(1)') == "OK"
+        assert peer.ask('UPSERT mine a o8 "in the morning"') == "OK"
+        assert peer.ask('UPSERT mine a o9 "early" MORE(1)') == "OK"
+        store.remove("pieces")
+        time.sleep(2 * FRESH_S)
+        assert peer.ask('UPSERT mine a o9 "in the morning" MORE(1)').startswith("ERR not_permitted("), "it is revoked"
+    with Peer(server, "search") as peer:
+        assert peer.results('QUERY mine a "early morning"') == ["o8"]
+
+
+def test_each_piece_of_a_text_counts_for_the_rate(server: Server) -> None:
+    secret, rights = new_secret("slow"), {"verbs": ["upsert"], "scopes": ["mine/a"], "rate": 5}
+    KeyStore(server.folder / "store").put(make_key("slow", hash_of(secret.encode()), rights))
+    with started(server, "ingest", secret) as peer:
+        peer.send_lines(*['UPSERT mine a o8 "late" MORE(1)'] * 30)
+        answers = [peer.line() for _ in range(30)]
+        assert "OK" in answers and sum(said.startswith("ERR not_permitted(") for said in answers) > 10, answers
+
+
 def test_over_http(server: Server, secrets: dict[str, str]) -> None:
     scope, other = {"collection": "mine", "bucket": "a"}, {"collection": "theirs", "bucket": "a"}
     with Asking(http_port(server), secrets["some"]) as asking:

@@ -10,13 +10,14 @@ from sonicpy.channel.commands import Mode, Upsert
 from sonicpy.channel.quoting import pieces_to_join
 from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits
+from sonicpy.errors import CommandError
 
 
 class Asked:
     """A session in mode ingest that is fed line by line."""
 
-    def __init__(self, *, compat: bool = False) -> None:
-        self.session = Session("1", None, Limits(), compat)
+    def __init__(self, *, compat: bool = False, room: pieces.Room | None = None) -> None:
+        self.session = Session("1", None, Limits(), compat, room=room)
         assert self.ask("START ingest") == "STARTED ingest protocol(1) buffer(20000)"
 
     def ask(self, line: str) -> str | Upsert:
@@ -121,6 +122,45 @@ def test_too_many_bytes(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked.ask('UPSERT c b p "x"') == Upsert("c", "b", "p", "x", None, 0), "nothing waits"
     assert asked.ask('UPSERT c b o "x"') == refused
     assert asked.ask('UPSERT c b o "x"') == Upsert("c", "b", "o", "x", None, 0)
+
+
+def test_pieces_of_all_connections_have_a_bound() -> None:
+    room = pieces.Room()
+    assert room.take(pieces.ALL_PIECES_MAX_BYTES - 1_000)
+    first, second, third = (Asked(room=room) for _ in range(3))
+    assert first.ask(f'UPSERT c b o "{"x" * 600}" MORE(1)') == "OK"
+    refused = "ERR policy_reject(the pieces of all connections have more than 64 MB: send all of it again)"
+    assert second.ask(f'UPSERT c b p "{"y" * 300}" MORE(1)') == "OK"
+    assert second.ask(f'UPSERT c b p "{"y" * 300}" MORE(1)') == refused, "and the first piece goes"
+    assert third.ask(f'UPSERT c b q "{"z" * 300}" MORE(1)') == "OK"
+    assert third.ask(f'UPSERT c b q "{"z" * 300}" MORE(1)') == refused
+    assert second.ask('UPSERT c b p "end"') == refused
+    first.session.feed(b"QUIT\n")
+    assert first.session.next() == b"ENDED quit\r\n"
+    assert second.ask(f'UPSERT c b p "{"y" * 600}" MORE(2)') == "OK", "the first connection has ended"
+    assert second.ask('UPSERT c b p "y"') == Upsert("c", "b", "p", "y" * 601, None, 0)
+    assert third.ask(f'UPSERT c b r "{"z" * 900}" MORE(1)') == "OK"
+    third.session.drop_pieces()
+    assert second.ask(f'UPSERT c b p "{"y" * 900}" MORE(1)') == "OK", "the third connection was lost"
+
+
+def test_a_piece_that_is_not_allowed_refuses_the_rest(asked: Asked) -> None:
+    def check(command: Upsert) -> None:
+        if command.bucket != "b" or "secret" in command.text:
+            raise CommandError("not_permitted", "no")
+
+    asked.session.check_piece = check
+    refused = "ERR policy_reject(a piece of the text of o was refused: send all of it again)"
+    assert asked.ask('UPSERT c b o "one" MORE(1)') == "OK"
+    assert asked.ask('UPSERT c b o "secret" MORE(1)') == "ERR not_permitted(no)"
+    assert [asked.ask(f"UPSERT c b o {rest}") for rest in ('"two" MORE(1)', '"three"')] == [refused, refused]
+    assert asked.ask('UPSERT c b o "again"') == Upsert("c", "b", "o", "again", None, 0)
+    assert asked.ask('UPSERT c b o "secret" MORE(1)') == "ERR not_permitted(no)"
+    assert asked.ask('UPSERT c other o "one" MORE(1)') == "ERR not_permitted(no)"
+    assert asked.ask('UPSERT c b o "three"') == refused
+    assert asked.ask('UPSERT c b p "one" MORE(1)') == "OK"
+    assert asked.ask('UPSERT c b q "secret" MORE(1)') == "ERR not_permitted(no)"
+    assert asked.ask('UPSERT c b p "two"') == Upsert("c", "b", "p", "one two", None, 0), "the text that waits stays"
 
 
 @pytest.mark.parametrize("expires", ["in time", "at the next piece"])

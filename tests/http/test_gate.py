@@ -13,7 +13,7 @@ from starlette.testclient import TestClient  # noqa: E402
 from starlette.websockets import WebSocketDisconnect  # noqa: E402
 
 import sonicpy  # noqa: E402
-from sonicpy.http import app, application  # noqa: E402
+from sonicpy.http import app, application, bodies  # noqa: E402
 from sonicpy.http.models import DoneJson  # noqa: E402
 from sonicpy.http.routes import Operation  # noqa: E402
 
@@ -262,3 +262,38 @@ def test_a_password_that_is_not_utf8(index: sonicpy.Index) -> None:
     for sent, status in (("Bearer p\xff\xe4", 200), ("Bearer p\xc3\xbf\xc3\xa4", 401)):
         answer = asyncio.run(asked(served, "GET", "/v1/collections", [("authorization", sent)]))
         assert answer.status == status
+
+
+@pytest.mark.parametrize("refusal", ["large", "many", "slow"])
+def test_the_rest_of_a_refused_body_is_read_before_the_answer_ends(
+    index: sonicpy.Index, monkeypatch: pytest.MonkeyPatch, refusal: str
+) -> None:
+    """A connection that is closed with bytes to read is reset, and the client may lose the answer."""
+    monkeypatch.setattr(bodies, "BODY_S", 0.05)
+    if refusal == "many":
+        monkeypatch.setattr(bodies, "HELD_BYTES_MAX", 100)
+    parts, events = [b" " * 200] * 9, list[str]()
+    if refusal == "large":
+        parts = [b" " * (bodies.BODY_BYTES_MAX // 2)] * 9
+
+    async def receive() -> Any:
+        if refusal == "slow" and not events:
+            events.append("waited")
+            await asyncio.sleep(9)
+        events.append("read")
+        return {"type": "http.request", "body": parts.pop(), "more_body": bool(parts)}
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            events.append(str(message["status"]))
+        elif not message.get("more_body", False):
+            events.append("end")
+
+    scope = {
+        "type": "http", "http_version": "1.1", "method": "POST", "path": "/v1/push", "root_path": "",
+        "query_string": b"", "headers": [(b"host", b"localhost"), (b"content-type", b"application/json")],
+    }  # fmt: skip
+    asyncio.run(app(index)(scope, receive, send))
+    status = {"large": "413", "many": "503", "slow": "408"}[refusal]
+    assert status in events
+    assert (parts, events[-2:]) == ([], ["read", "end"])

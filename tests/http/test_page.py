@@ -462,6 +462,47 @@ def test_tags_filter_by_a_click(seen: Seen, server: str) -> None:
     page.locator("#took").get_by_text("133 objects").wait_for()
 
 
+@pytest.mark.parametrize("tag", ["salt AND pepper", "this OR that", 'a ") AND ("', "a \\", "(AND"])
+def test_a_tag_of_any_words_is_switched_on_and_off(seen: Seen, server: str, tag: str) -> None:
+    page, bearer = seen.page, {"Authorization": f"Bearer {PASSWORD}"}
+    scope = {"collection": "spices", "bucket": "b"}
+    for name, tags in (("both", [tag, "red"]), ("first", [tag]), ("second", ["red"]), ("neither", ["blue"])):
+        pushed = page.request.post(
+            f"{server}v1/push", headers=bearer, data={**scope, "object": name, "text": "common", "tags": tags}
+        )
+        assert pushed.ok
+    page.goto(f"{server}?collection=spices&bucket=b&text=common")
+    seen.log_in()
+    page.locator("#filters > summary").click()
+
+    def is_shown(objects: list[str], pressed: list[str]) -> bool:
+        found = page.locator("#tags button[aria-pressed=true]").all_inner_texts()
+        return sorted(names(page)) == objects and {each.rpartition(" ")[0] for each in found} == set(pressed)
+
+    def click(shown: str, objects: list[str], pressed: list[str]) -> None:
+        page.locator("#tags button").get_by_text(shown).click()
+        for _ in range(200):
+            if is_shown(objects, pressed):
+                return
+            page.wait_for_timeout(50)
+        pytest.fail(f"{names(page)} instead of {objects}; filter {page.locator('#filter').input_value()}")
+
+    everything = ["both", "first", "neither", "second"]
+    click(tag, ["both", "first"], [tag])
+    click("red", ["both"], [tag, "red"])
+    click(tag, ["both", "second"], ["red"])
+    click(tag, ["both"], ["red", tag])
+    click("red", ["both", "first"], [tag])
+    click(tag, everything, [])
+    page.locator("#filter").fill("(blue AND red) OR (red AND NOT blue)")
+    page.keyboard.press("Enter")
+    page.locator("#hits:has(> li:nth-child(2):last-child)").wait_for()
+    assert is_shown(["both", "second"], [])
+    click("red", ["both", "second"], ["red"])
+    assert page.locator("#filter").input_value() == "((blue AND red) OR (red AND NOT blue)) AND red"
+    assert page.request.post(f"{server}v1/flush", headers=bearer, data={"collection": "spices"}).ok
+
+
 def test_only_the_best_of_each_group(seen: Seen, server: str) -> None:
     page = seen.page
     page.goto(f"{server}?collection=many&bucket=numbered&text=common")

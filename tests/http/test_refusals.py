@@ -155,6 +155,24 @@ def test_a_wrong_value_is_a_sentence(client: TestClient, path: str, wrong: dict[
     assert (answer.status_code, answer.json()["detail"]) == (422, says)
 
 
+@pytest.mark.parametrize(
+    "long", ["0" * 127 + "42", "42" + " " * 127, "42." + "0" * 126], ids=["zeros", "blanks", "dot"]
+)
+def test_a_too_long_name_of_digits_is_no_other_object(index: sonicpy.Index, client: TestClient, long: str) -> None:
+    index.push("messages", "default", "42", "weather", tags=["old"])
+    for path, more in (
+        ("push", {"text": "other"}),
+        ("upsert", {"text": "other"}),
+        ("tag", {"tags": ["new"]}),
+        ("pop", {"text": "weather"}),
+        ("flush", {}),
+    ):
+        answer = client.post(f"/v1/{path}", json={**SCOPE, "object": long, **more})
+        assert (answer.status_code, answer.json()["detail"]) == (422, "object is longer than 128 characters"), path
+    assert index.query("messages", "default", "weather", filter="old").objects == ["42"]
+    assert not index.query("messages", "default", "other")
+
+
 def test_what_utf8_and_paths_cannot_hold(client: TestClient) -> None:
     half = '{"collection": "c", "bucket": "b", "object": "o", "text": "\\ud800"}'
     answer = client.post("/v1/push", content=half, headers={"Content-Type": "application/json"})

@@ -143,6 +143,21 @@ def test_a_client_that_still_sends_reads_why_it_is_refused(server: WithHttp) -> 
         assert json.loads(answer.partition(b"\r\n\r\n")[2])["status"] == 413
 
 
+def test_a_client_that_sends_on_reads_why_a_body_without_a_length_is_refused(server: WithHttp) -> None:
+    head = (
+        f"POST /v1/push HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {PASSWORD}\r\nContent-Type: application/json\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n"
+    )
+    with raw(server.http_port) as connection:
+        connection.sendall(head.encode())
+        for _ in range(40):
+            time.sleep(0.005)
+            connection.sendall(b"4000\r\n" + b" " * 0x4000 + b"\r\n")
+        answer = ends(connection)
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert json.loads(answer.partition(b"\r\n\r\n")[2])["status"] == 413
+
+
 def test_a_client_that_sends_on_gets_the_answer_to_a_head_that_is_too_long(server: WithHttp) -> None:
     with raw(server.http_port) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n")

@@ -2,6 +2,7 @@
 
 import random
 import threading
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
@@ -15,6 +16,7 @@ from sonicpy._native.answer_cache import LONGEST, OVERHEAD, ROOM, AnswerCache
 from sonicpy.index import answers
 from sonicpy.index.search.query import query
 from sonicpy.index.search.suggest import suggest_likely
+from sonicpy.search import Search
 from sonicpy.store.changing.remove_steps import TERMS_PER_STEP
 from tests.index.shorthand import B, C, open_index, push
 from tests.store.trouble import roll_back
@@ -164,6 +166,28 @@ def test_a_query_is_carried_out_once(tmp_path: Path) -> None:
         assert index.query_ids(C, B, "amber") == ["o2", "o1"]
         with pytest.raises(InvalidArgument):
             index.query_ids(C, B, ["amber"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("long", ["text", "filter", "buckets", "answer"])
+def test_long_texts_take_a_bounded_memory(long: str) -> None:
+    """All kept answers take about 6 MB."""
+    kept, answer, search = AnswerCache(), list[str](), Search(C, B, "a", 10, 0, None)
+    tracemalloc.start()
+    try:
+        for number in range(1_000):
+            sign = f"{number} \U0001f600"
+            if long == "answer":
+                answer = [f"{each}{sign}".ljust(120) for each in range(50)]
+            elif long == "buckets":
+                search = search._replace(buckets=tuple(f"{each}{sign}".ljust(120) for each in range(100)))
+            else:
+                search = search._replace(**{long: sign.ljust(19_900)})
+            kept.put(search._replace(offset=number), (1, (1, 1), answer))
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 12_000_000
+    assert kept.get(search._replace(offset=999)) is not None
 
 
 def test_answers_are_bounded() -> None:

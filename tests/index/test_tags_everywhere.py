@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import time
+import unicodedata
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -98,6 +100,35 @@ def test_tags_are_compared_after_normalisation(index: sonicpy.Index) -> None:
     assert (index.stats()["hidden_words"], index.stats("c", "b")["hidden_words"]) == (before, figures["hidden_words"])
     assert "tags" not in figures and index.stats("c", "b")["tags"] == 2 and index.stats("c", "b")["values"] == {"n": 1}
     assert index.words("c", "b") == index.suggest("c", "b", "ben") == []
+
+
+@pytest.mark.parametrize("sign", ["\u0301\u0323", "\u0f73", "e\u0301\u0323"])
+def test_too_long_tags_are_refused_without_sorting_their_marks(index: sonicpy.Index, sign: str) -> None:
+    """Sorting n marks takes n * n steps: 100,000 of these would take more than half a minute."""
+    long, began = sign * 50_000, time.process_time()
+    for refused in (
+        lambda: index.push("c", "b", "o", "", tags=[long]),
+        lambda: index.query("c", "b", "x", filter=long),
+        lambda: index.query("c", "b", "x", filter=f'NOT "{long}" OR a'),
+        lambda: index.query("c", "b", "x", filter={"tag": long}),
+        lambda: index.facets("c", "b", "x", of=f"{long}*"),
+        lambda: index.query("c", "b", "x", group=long),
+    ):
+        with pytest.raises(InvalidArgument, match="allowed are"):
+            refused()
+    assert time.process_time() - began < 2
+
+
+def test_a_tag_of_many_marks_is_found_in_any_order_of_them(index: sonicpy.Index) -> None:
+    longest = "\u03b0" * 64
+    for tag in (longest, "a" + "\u0323" * 31 + "\u0301" * 31):
+        index.push("c", "b", "o", "", tags=[tag])
+        for form in ("NFC", "NFD"):
+            spelled = unicodedata.normalize(form, tag)
+            assert index.query("c", "b", "", filter={"tag": spelled}).objects == ["o"]
+            assert index.query("c", "b", "", filter=f'"{spelled}"').objects == ["o"]
+    index.push("c", "b", "o", "", tags=[unicodedata.normalize("NFD", longest)])
+    assert held(index)["o"]["tags"] == [longest]
 
 
 def test_rows(index: sonicpy.Index) -> None:

@@ -1,5 +1,6 @@
 """Lexer: language, stop words, stemming and settings work together; the same text always gives the same terms."""
 
+import time
 import unicodedata
 from collections.abc import Callable
 from typing import Any
@@ -410,3 +411,13 @@ def test_a_lone_surrogate_is_refused(text: str) -> None:
         for way in (lambda text: cut.lex(text, None), cut.lex_plain, cut.lex_every_way):  # noqa: B023
             with pytest.raises(UnicodeEncodeError):
                 way(text)
+
+
+@pytest.mark.parametrize("settings", [{}, COMPAT], ids=["default", "compat"])
+@pytest.mark.parametrize("sign", ["\u0301\u0323", "\u0f73"])
+def test_a_word_of_very_many_marks_takes_little_time(settings: dict[str, object], sign: str) -> None:
+    """Sorting n marks takes n * n steps, also where letters keep the form in which they are written."""
+    cuts, began = lexer(normalization__unicode_normalization="none", **settings), time.process_time()
+    cuts.lex_push("a" + sign * 20_000, "eng")
+    cuts.lex_push(sign * 20_000, "eng")
+    assert time.process_time() - began < 2

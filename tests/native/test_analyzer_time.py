@@ -36,6 +36,8 @@ HOSTILE = {  # what is repeated until the line is full
     "upper after dot": "ab.Cd",
     "marks": "\u0301",
     "marks out of order": "\u0301\u0323",
+    "marks behind the letter of a mark": "\uff9e\u0301",
+    "letters that decompose into marks": "\u0f73",
     "joiners": "\u200d",
     "joined emoji": "\U0001f600\u200d",
     "flags": "\U0001f1e6",

@@ -37,6 +37,7 @@ FRACTION_SLASH = "\u2044"  # in a half, whose numbers are hidden words
 cdef enum:
     LONG_BYTES = 40  # a longer word may be missing in word graphs, which find words by their parts
     RUN_BYTES = 40  # a longer run without blanks is no word: only its parts are terms
+    FORM_BYTES = 500  # a longer word is no stop word in another form; to sort its n marks would take n * n steps
     NEWER = 8  # the first rules that prepare texts
     F_TERM = F_SPECIAL | F_STOP | F_PART
     UNSTEMMED = 128  # only inside the analyzer: a piece of a run without blanks, which has no stem
@@ -451,6 +452,8 @@ cdef class BoundAnalyzer:
         """Return whether a word is not in NFKC, and its NFKC form is in the stop set."""
         cdef Py_ssize_t at
         cdef const uint8_t *utf8
+        if size > FORM_BYTES:
+            return False
         for at in range(size):
             if word[at] >= 0x80:
                 break

@@ -3,8 +3,13 @@
 Search-as-you-type sends the same few letters many times, and most queries repeat earlier ones.
 """
 
+cdef extern from "Python.h":
+    int PyUnicode_KIND(object text)
+    Py_ssize_t PyUnicode_GET_LENGTH(object text)
+
 cdef enum:
     ENTRIES = 60_000
+    ENTRY = 100
     MORE = 4
     MOST = 100
 
@@ -12,8 +17,21 @@ ROOM = ENTRIES
 """The most entries of all answers together: about 6 MB."""
 OVERHEAD = MORE
 """The size of a question and its list without hits, in entries."""
+ENTRY_BYTES = ENTRY
+"""The bytes of texts, in a question and its answer, that count as one more entry."""
 LONGEST = MOST
-"""The most entries of an answer that is kept."""
+"""The most hits of an answer that is kept."""
+
+
+cdef Py_ssize_t text_bytes(object items) except -1:
+    """Return the bytes of the texts in a list or a tuple, also of those in tuples in it."""
+    cdef Py_ssize_t found = 0
+    for item in items:
+        if isinstance(item, str):
+            found += PyUnicode_KIND(item) * PyUnicode_GET_LENGTH(item)
+        elif isinstance(item, tuple):
+            found += text_bytes(item)
+    return found
 
 
 cdef class AnswerCache:
@@ -41,8 +59,11 @@ cdef class AnswerCache:
         cdef Py_ssize_t entries = len(<list?> kept[2])
         if entries > MOST:
             return
-        self._entries += entries + MORE
+        entries += MORE + text_bytes(kept[2]) // ENTRY
+        if isinstance(question, tuple):
+            entries += text_bytes(question) // ENTRY
+        self._entries += entries
         if self._entries > ENTRIES:
             self._kept = {}
-            self._entries = entries + MORE
+            self._entries = entries
         self._kept[question] = kept

@@ -5,6 +5,7 @@ import { state, write } from "./state.js";
 
 const TAGS_SHOWN = 30;
 const PLAIN = /^[\p{L}\p{N}_.:/-]+$/u;
+const PARTS = /"(?:[^"\\]|\\.)*"|[()]|\s+|[^\s()"]+|"/gsu; // of a filter: tags in quotes, brackets, words, blanks
 const WORDS = new Set(["AND", "OR", "NOT", "IN", "HAS", "WITHIN", "OF"]);
 
 const written = (tag) => (PLAIN.test(tag) && !WORDS.has(tag) ? tag : JSON.stringify(tag));
@@ -18,7 +19,7 @@ export function offerTags(facets, ask) {
     const line = byId(name);
     if (line !== document.activeElement) line.value = state[name]; // else it is being typed
   }
-  const chosen = state.filter.split(" AND ");
+  const chosen = clausesOf(state.filter);
   const tags = Object.entries(facets?.tags[""] ?? {}).slice(0, TAGS_SHOWN);
   byId("tags").replaceChildren(...tags.map(([tag, number]) => {
     const isChosen = chosen.includes(written(tag));
@@ -26,10 +27,22 @@ export function offerTags(facets, ask) {
   }));
 }
 
+/** Return the conditions that a filter joins by AND; words in quotes and in brackets do not count. */
+function clausesOf(filter) {
+  const clauses = [""];
+  let depth = 0;
+  for (const [part] of filter.matchAll(PARTS)) {
+    if (depth === 0 && part === "OR") return [`(${filter})`];
+    depth += (part === "(") - (part === ")");
+    if (depth === 0 && part === "AND") clauses.push("");
+    else clauses[clauses.length - 1] += part;
+  }
+  return clauses.map((clause) => clause.trim()).filter(Boolean);
+}
+
 function toggle(tag, chosen, isChosen, ask) {
-  const others = chosen.filter((clause) => clause && clause !== written(tag));
-  const before = state.filter.includes(" OR ") && !isChosen ? [`(${state.filter})`] : others;
-  write({ filter: (isChosen ? others : [...before, written(tag)]).join(" AND ") }, true);
+  const others = chosen.filter((clause) => clause !== written(tag));
+  write({ filter: (isChosen ? others : [...chosen, written(tag)]).join(" AND ") }, true);
   return ask();
 }
 

@@ -410,6 +410,7 @@ class Connection(asyncio.BufferedProtocol):
     def _leave(self) -> None:
         """Forget the transport: it is closed, or serves another process now."""
         self._state.lose()
+        self.session.drop_pieces()
         self._transport = self._runner.transport = None
         self._service.disconnected(self)
 

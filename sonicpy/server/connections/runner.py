@@ -11,6 +11,7 @@ import enum
 import logging
 import math
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sonicpy.channel import replies
@@ -109,6 +110,7 @@ class Runner:
                     tally = self._count_own_reply(reply)
                     if session.permit is not None and kinds is self._service.kinds:
                         kinds = self._kinds = guarded(self._service.kinds, session.permit)
+                        session.check_piece = partial(permitted, session.permit, counts=True)
                     if session.mode is Mode.SEARCH and not session.lines_handled and self._hands_over:
                         late, limit_s = TurnEnd.SEARCH_BEGINS, -math.inf
                 if reply:
