@@ -19,7 +19,7 @@ NAMES = "messages", "default"
 
 @contextmanager
 def held_turn(index: sonicpy.Index) -> Iterator[Callable[[], None]]:
-    """Let another thread change the index until the returned function is called, or for a long time."""
+    """Make another thread change the index until the returned function is called, or for a long time."""
     begun, end = threading.Event(), threading.Event()
 
     def change() -> None:

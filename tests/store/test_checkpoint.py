@@ -139,7 +139,7 @@ def test_a_failed_sync_saves_nothing(tmp_path: Path, environment: Environment, m
 
 
 def shortened(monkeypatch: pytest.MonkeyPatch, page: int = 4096) -> None:
-    """Let the disk take no more than a page of each write at a place, as a full one may."""
+    """Make the disk take no more than a page of each write at a place, as a full one may."""
     write = os.pwrite
 
     def write_some(descriptor: int, content: bytes, place: int) -> int:
