@@ -1,4 +1,6 @@
-"""Waits for the disk on Linux and macOS, for the store and the graphs; keeps files off the standard descriptors."""
+"""Waits for the disk on Linux and macOS, for the store and the graphs; whole writes; keeps files off the standard
+descriptors.
+"""
 
 import errno
 import fcntl
@@ -7,6 +9,15 @@ from pathlib import Path
 
 NO_FULL_SYNC = {errno.ENOTSUP, errno.EINVAL, errno.ENOTTY}
 """The errors of F_FULLFSYNC on file systems that do not support it."""
+
+
+def write_whole(descriptor: int, content: bytes, place: int) -> None:
+    """Write bytes at a place of a file. Raises OSError if the disk did not take all of them.
+
+    On a full disk, a write over the end of a page may take its first bytes, and raises nothing.
+    """
+    if os.pwrite(descriptor, content, place) != len(content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def sync_file(descriptor: int) -> None:

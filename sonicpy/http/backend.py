@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from sonicpy.api.rows import Row
@@ -12,6 +13,8 @@ from sonicpy.index.index import Index
 
 LONG = frozenset({"consolidate", "backup", "restore", "verify", "stats", "objects"})
 """Methods that may take longer than a turn: they run on a thread."""
+CHANGES = frozenset({"push", "upsert", "tag", "pop", "flush", "set_synonyms"})
+"""Methods that change an index in turn with other threads: they run on a thread while another one has the turn."""
 TURN_S = 0.0005
 """The time in seconds for which rows of a bulk request are pushed before the loop serves other requests."""
 STATS_SHARE = 20
@@ -75,12 +78,18 @@ class WholeStats:
 
 
 class IndexBackend:
-    """An index of this process; queries run on the loop, because a hop to a thread costs more than a query."""
+    """An index of this process; queries and single changes run on the loop, because a hop to a thread costs more.
+
+    A restore, consolidation or batch on another thread keeps changes waiting: they wait on a thread, one at a time, and
+    those behind them wait for them, so that all are made in the order of their requests.
+    """
 
     def __init__(self, index: Index) -> None:
         self._index = index
         self._began = time.monotonic()
         self._whole = WholeStats(lambda: asyncio.to_thread(index.stats))
+        self._in_order = asyncio.Lock()
+        self._waiting = 0  # changes
 
     async def call(self, method: str, *args: Any, **options: Any) -> Any:
         """Return the result of a method of the index."""
@@ -88,7 +97,26 @@ class IndexBackend:
             return await self._whole.get()
         if method in LONG:
             return await asyncio.to_thread(getattr(self._index, method), *args, **options)
-        return getattr(self._index, method)(*args, **options)
+        act = getattr(self._index, method)
+        if method in CHANGES and self._index.engine.is_autocommit:  # else one thread alone may change it
+            is_long = options.get("filter") is not None
+            if is_long or self._waiting or not self._is_free():
+                return await self._change(partial(act, *args, **options), is_long=is_long)
+        return act(*args, **options)
+
+    async def _change(self, act: Callable[[], Any], *, is_long: bool) -> Any:
+        """Return the result of a change, made behind those that wait already: on a thread if it `is_long`, or has to
+        wait for its turn."""
+        self._waiting += 1
+        try:
+            async with self._in_order:
+                return act() if not is_long and self._is_free() else await asyncio.to_thread(act)
+        finally:
+            self._waiting -= 1
+
+    def _is_free(self) -> bool:
+        """Return whether no other thread has the turn to change the index."""
+        return self._index.engine.turn.do(_nothing, 0)
 
     async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
         """Return a page of names of collections, or of buckets if a collection is given."""
@@ -177,6 +205,10 @@ class ClientBackend:
     async def close(self) -> None:
         """Close the client."""
         await self._client.close()
+
+
+def _nothing() -> None:
+    """Do nothing: the work in a turn that is only tried."""
 
 
 def push_row(index: Index, row: TextRow) -> None:

@@ -315,7 +315,7 @@ class Engine(TextEngine):
                 before = self.store.log_position
                 try:
                     self._finish_change(late=False)  # graphs and rows are dropped behind the commit
-                except StoreError:
+                except StoreFull:
                     if self._late is None or self.store.log_position == before:
                         raise  # else it is done: the log has it, and a later commit takes it
             else:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sonicpy._native.held import Held, insist
+from sonicpy._native.phrase import CheckedTooMany
 from sonicpy._native.readers import Reading
 from sonicpy.errors import CommandError, StoreDamaged
 from sonicpy.files import PRIVATE, Access
@@ -38,8 +39,9 @@ class StoreReader:
     """
 
     durability = "interval"
-    harmless = CommandError
-    """Errors that leave the open transaction whole when a read of it raises them: they only refuse arguments."""
+    harmless = (CommandError, CheckedTooMany)
+    """Errors that leave the open transaction whole when a read of it raises them: they refuse arguments, or put a
+    question off."""
     late: LateCommits | None = None
     uncommitted = 0
     undone = 0

@@ -137,5 +137,10 @@ def finish_change(store: Logged, finish: Callable[[], None]) -> None:
     except StoreError as error:
         if store.log_position == before:
             raise
-        kept = "the log has the change, which is visible at the latest after the next commit"
-        raise type(error)(f"{kept}: {error}") from error
+        raise logged(error) from error
+
+
+def logged(error: StoreError) -> StoreError:
+    """Return the error to raise instead of one behind a change that the log has."""
+    kept = "the log has the change, which is visible at the latest after the next commit"
+    return type(error)(f"{kept}: {error}")

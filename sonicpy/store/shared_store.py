@@ -13,9 +13,10 @@ from math import inf
 from typing import Final
 
 from sonicpy._native.turn import Turn
-from sonicpy.errors import StoreFull
+from sonicpy.errors import StoreError, StoreFull
 from sonicpy.late_logger import LateLogger
 from sonicpy.store.disk.late_commits import COMMIT_BYTES, COMMIT_CHANGES, LateCommits
+from sonicpy.store.refused_changes import logged
 from sonicpy.store.store import Store
 from sonicpy.store.views.view import View
 
@@ -72,18 +73,23 @@ class SharedStore(Store):
         """Seal all changes, and wait for the disk with durability "commit"; commit only if very many wait for it.
 
         Raises:
-            StoreError: the changes could not be sealed.
+            StoreError: the changes could not be sealed; or the log has them, but not the disk, as the message says.
         """
+        before = self._log.position
         self.seal()
-        if self.durability == "commit":
-            self.sync_log()
         try:
+            if self.durability == "commit":
+                self.sync_log()
             if self.uncommitted >= COMMIT_CHANGES or self.uncommitted_bytes >= COMMIT_BYTES:
                 self.commit()
             else:
                 self.write_many_buckets()
         except StoreFull as error:  # the log has the change; the next one is refused, and late commits log this
             logger.debug("%s", error)
+        except StoreError as error:
+            if self._log.position == before:
+                raise
+            raise logged(error) from error
 
     def _is_due(self) -> bool:
         """Return whether to commit now: another process reads the folder, or has replaced one of its files, which the

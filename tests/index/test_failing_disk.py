@@ -2,12 +2,14 @@
 
 import errno
 import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import sonicpy
-from sonicpy.errors import StoreFull
+from sonicpy.errors import StoreError, StoreFull
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.transaction import Transaction
 from tests.support.patience import WAIT_S, until
@@ -97,6 +99,36 @@ def test_a_change_that_the_log_has_is_done_although_the_commit_after_it_fails(
             assert found(index) == ["o1", "o2", "o3"]
     with sonicpy.open(tmp_path) as index:
         assert found(index) == ["o1", "o2", "o3"]
+
+
+CHANGES: list[Callable[[sonicpy.Index], object]] = [
+    lambda index: index.push(C, B, "o2", "amber", "none"),
+    lambda index: index.push(C, B, "o2", "amber", "none", values={"price": 1}),
+    lambda index: index.upsert(C, B, "o2", "amber", "none"),
+    lambda index: index.pop(C, B, "o1", "beech"),
+    lambda index: index.flush_object(C, B, "o1"),
+    lambda index: index.flush_bucket(C, B),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_the_error_of_a_failed_sync_says_that_the_log_has_the_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[sonicpy.Index], object]
+) -> None:
+    def fail(descriptor: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with sonicpy.open(tmp_path / "i", config={"store": {"kv": {"durability": "commit"}}}) as index:
+        index.push(C, B, "o1", "amber beech", "none")
+        before = index.engine.store.log_position
+        with monkeypatch.context() as patch:
+            patch.setattr("sonicpy.store.disk.log.sync_file", fail)
+            with pytest.raises(StoreError, match=f"^{KEPT}: cannot sync the log in .*: Input/output error$"):
+                change(index)
+            assert index.engine.store.log_position > before
+        shutil.copytree(tmp_path / "i", tmp_path / "killed")
+    with sonicpy.open(tmp_path / "i") as index, sonicpy.open(tmp_path / "killed") as killed:
+        assert index.verify() == [] and found(index) == found(killed)
 
 
 @pytest.mark.parametrize("autocommit", [False, True])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import sonicpy
 from sonicpy import Index
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.index.maintenance.verify import verify_folder
@@ -14,7 +15,7 @@ from sonicpy.store.care.restore import STEP_ROWS
 from sonicpy.store.rows.keys import word_key
 from tests.index.shorthand import B, C, contents, found, open_index, push
 from tests.store.consistency import check_consistent
-from tests.store.trouble import roll_back
+from tests.store.trouble import failing_writes, roll_back
 from tests.support.examples import thinned
 
 WORDS = "amber birch cedar dahlia elder fennel ginger hazel iris juniper".split()
@@ -195,6 +196,43 @@ def test_a_transaction_undone_at_any_step_is_done_again(index: Index, tmp_path: 
             for step, _ in enumerate(restoration.fill()):
                 if step == victim:
                     roll_back(index.engine.store)
+            for bucket in restoration.staged_buckets():
+                index.maintainer.consolidate_bucket(bucket)
+            restoration.switch()
+        check_restored(index)
+
+
+@pytest.mark.usefixtures("small_steps")
+def test_steps_that_a_change_has_committed_may_be_done_again(tmp_path: Path) -> None:
+    """Small buckets count their rows: a bucket that is begun again on its committed rows would count them twice."""
+    with sonicpy.open(tmp_path / "store") as index:
+        for number in range(20):
+            for bucket in ("one", "two"):
+                index.push(C, bucket, f"o{number}", f"amber word{number}", "none")
+        index.backup(tmp_path / "backup")
+        steps = steps_of_a_restore(index, tmp_path / "backup")
+        for victim in thinned(range(steps)):
+            with index.maintainer.restoration(tmp_path / "backup") as restoration:
+                for step, _ in enumerate(restoration.fill()):
+                    if step == victim:
+                        with index.engine.changing():
+                            index.push("elsewhere", B, f"o{step}", "quince")
+                            index.commit()
+                            roll_back(index.engine.store)
+                restoration.switch()
+            assert index.verify() == []
+            assert index.count_objects(C, "one") == index.count_objects(C, "two") == 20
+
+
+@pytest.mark.usefixtures("small_steps")
+def test_a_write_that_fails_once_at_any_step_is_done_again(index: Index, tmp_path: Path) -> None:
+    steps = steps_of_a_restore(index, tmp_path / "backup")
+    for victim in thinned(range(steps - 1)):  # behind the last one comes the commit
+        push(index, "new", "amber newcomer")
+        with index.maintainer.restoration(tmp_path / "backup") as restoration:
+            with failing_writes((), lambda: StoreError("a fault of the test")) as calls:
+                for step, _ in enumerate(restoration.fill()):
+                    calls.failing = {calls.made} if step == victim else ()
             for bucket in restoration.staged_buckets():
                 index.maintainer.consolidate_bucket(bucket)
             restoration.switch()

@@ -115,6 +115,21 @@ def test_an_allowance_is_kept(index: Index) -> None:
         assert len(index.query("c", "b", "", phrase="alpha beta")) == 10, "the best objects are looked at first"
 
 
+def test_an_allowance_that_is_used_up_undoes_no_change(tmp_path: Path) -> None:
+    """A question that is put off leaves changes that wait for their commit as they are: none is made again."""
+    with sonicpy.open(tmp_path / "i", config=ORDERED) as index, index.engine.changing():
+        for number in range(50):
+            index.push("c", "b", f"o{number}", "alpha beta", "none")
+        store = index.engine.store
+        recoveries = store.recoveries
+        assert store.uncommitted
+        with pytest.raises(CheckedTooMany), PhraseChecks(10).trying():
+            index.query("c", "b", "", phrase="alpha beta", total=True)
+        index.push("c", "b", "o50", "alpha beta", "none")
+        assert index.query("c", "b", "", phrase="alpha beta", total=True).total == 51
+        assert store.recoveries == recoveries
+
+
 def test_objects_are_looked_at_once(index: Index) -> None:
     checks = PhraseChecks(1)
     with index.engine.read_words("c", "b") as lexicon:

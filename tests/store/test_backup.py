@@ -1,5 +1,6 @@
 """A backup exists completely or not at all, and damage to it is detected."""
 
+import fcntl
 import os
 import threading
 from collections.abc import Iterator
@@ -133,6 +134,40 @@ def test_two_backups_into_one_folder_at_once(store: Store, tmp_path: Path, monke
     go_on.set()
     first.join()
     assert objects_in(tmp_path) == 10
+
+
+def test_a_backup_that_begins_between_two_steps_of_another_begin(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one takes the new file of the first one, not locked yet, for the leftover of a killed process."""
+    store.backup(tmp_path)
+    push_some(store, 5, "new")
+    begun, go_on = threading.Event(), threading.Event()
+    copy, lock = Environment.copy, fcntl.flock
+    second = threading.Thread(target=store.backup, args=(tmp_path,))
+
+    def slow_copy(environment: Environment, descriptor: int) -> None:
+        if threading.current_thread() is second:
+            begun.set()
+            assert go_on.wait(WAIT_S)
+        copy(environment, descriptor)
+
+    def lock_late(descriptor: int, operation: int) -> None:
+        if second.ident is None:
+            second.start()
+            assert begun.wait(WAIT_S)
+        lock(descriptor, operation)
+
+    monkeypatch.setattr(Environment, "copy", slow_copy)
+    monkeypatch.setattr(fcntl, "flock", lock_late)
+    try:
+        with pytest.raises(StoreError, match="another backup is being written"):
+            store.backup(tmp_path)
+        assert objects_in(tmp_path) == 10
+    finally:
+        go_on.set()
+        second.join()
+    assert objects_in(tmp_path) == 15
 
 
 def test_a_map_that_is_nearly_full_grows_only_after_the_copy(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.errors import StoreError
+from sonicpy.errors import StoreError, StoreFull
 from sonicpy.store.disk import checkpoint as checkpoints
 from sonicpy.store.disk.checkpoint import CHECKPOINT_FILE, SLOT_BYTES, pack, read_checkpoint
 from sonicpy.store.disk.data_file import file_faults, meta_pages, newest_meta_page, stamp, store_id, write_meta_pages
@@ -136,6 +136,57 @@ def test_a_failed_sync_saves_nothing(tmp_path: Path, environment: Environment, m
     monkeypatch.undo()
     environment.sync()
     assert saved(tmp_path) == environment.last_commit()
+
+
+def shortened(monkeypatch: pytest.MonkeyPatch, page: int = 4096) -> None:
+    """Make the disk take no more than a page of each write at a place, as a full one may."""
+    write = os.pwrite
+
+    def write_some(descriptor: int, content: bytes, place: int) -> int:
+        return write(descriptor, content[:page], place)
+
+    monkeypatch.setattr(os, "pwrite", write_some)
+
+
+def test_a_checkpoint_that_the_disk_took_in_part_is_not_saved(
+    tmp_path: Path, environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(environment, 1)
+    environment.sync()
+    before = saved(tmp_path)
+    put(environment, 2)
+    with monkeypatch.context() as patch:
+        shortened(patch)
+        with pytest.raises(StoreFull, match=f"^cannot write {CHECKPOINT_FILE}: No space left on device$"):
+            environment.sync()
+    assert environment.checkpoint == saved(tmp_path) == before
+    environment.sync()
+    assert environment.checkpoint == saved(tmp_path) == environment.last_commit()
+
+
+@pytest.mark.parametrize("page", [4096, 10])
+def test_a_store_whose_first_checkpoint_the_disk_took_in_part_is_not_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: int
+) -> None:
+    """With 10 bytes, the stamp of the data file is cut short, too."""
+    with monkeypatch.context() as patch:
+        shortened(patch, page)
+        with pytest.raises(StoreError, match="No space left on device"):
+            Environment(tmp_path, 1 << 26)
+    opened = Environment(tmp_path, 1 << 26)
+    put(opened, 1)
+    opened.sync()
+    assert saved(tmp_path) == opened.last_commit()
+    opened.close()
+
+
+def test_meta_pages_that_the_disk_took_in_part_are_an_error(
+    tmp_path: Path, environment: Environment, data: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(environment, 1)
+    shortened(monkeypatch, 4000)
+    with pytest.raises(OSError, match="No space left on device"):
+        write_meta_pages(data, newest_meta_page(data))
 
 
 def test_what_a_commit_refers_to_is_synced_first(tmp_path: Path, environment: Environment) -> None:

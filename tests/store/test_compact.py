@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,8 +21,8 @@ from sonicpy.store.care import compact as compacting
 from sonicpy.store.care import packing
 from sonicpy.store.care.compact import COPY_FILE, compact
 from sonicpy.store.disk.boot_mark import BOOT_FILE
-from sonicpy.store.disk.environment import DATA_FILE, Environment
-from tests.support.patience import WAIT_S
+from sonicpy.store.disk.environment import DATA_FILE, LOCK_FILE, Environment
+from tests.support.patience import WAIT_S, until
 
 WORDS = [f"word{number}" for number in range(400)]
 OBJECTS = 1_500
@@ -30,6 +31,13 @@ import sys, sonicpy
 index = sonicpy.open(sys.argv[1], read_only=True)
 print(index.count("c", "b"), flush=True)
 sys.stdin.read()
+"""
+LATE_READER = """
+import sys, sonicpy
+index = sonicpy.open(sys.argv[1], read_only=True)
+print("open", flush=True)
+sys.stdin.read()
+print(index.query("c", "b", "something").objects)
 """
 
 
@@ -116,6 +124,36 @@ def test_an_open_store_is_refused(folder: Path) -> None:
         process.stdin.close()
         assert process.wait(WAIT_S) == 0
     assert compact(folder).after > 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks at the open files of the reader")
+def test_a_reader_that_is_opened_meanwhile_reads_the_new_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LMDB opens the data file of a reader first, then waits for the lock that the compacting holds."""
+    reader = [sys.executable, "-c", LATE_READER, str(folder)]
+    check = compacting.page_faults
+    with subprocess.Popen(reader, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdin is not None
+
+        def check_beside_the_reader(fresh: Path) -> Iterator[str]:
+            until(lambda: {DATA_FILE, LOCK_FILE} <= open_files(process.pid), "the reader opens the store")
+            return check(fresh)
+
+        monkeypatch.setattr(compacting, "page_faults", check_beside_the_reader)
+        compact(folder)
+        assert process.stdout.readline() == "open\n"
+        with sonicpy.open(folder) as index:
+            index.push("c", "b", "new", "something")
+        process.stdin.close()
+        assert process.stdout.read() == "['new']\n"
+
+
+def open_files(process: int) -> set[str]:
+    """Return the names, without their folders, of the files that a process has open."""
+    names = set()
+    for link in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            names.add(link.readlink().name)
+    return names
 
 
 def test_a_store_that_was_not_closed_is_refused(folder: Path) -> None:

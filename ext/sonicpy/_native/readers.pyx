@@ -299,7 +299,7 @@ cdef class Reading:
         store: a store, which makes the object for the block: `show(transaction)` for a new transaction, which keeps it
             as `cached_view`; while a write transaction is open or lost, `shown_now()`, which returns the view that this
             thread should see instead, or None. If a block with that view fails, `is_torn` is set, except for errors of
-            class `store.harmless`. None: the block gets the transaction.
+            the classes `store.harmless`. None: the block gets the transaction.
         of_now: whether to call `shown_now`; if threads share the write transaction, the turn is held until the block
         ends. then, args: if given, the block gets `then(object, *args)` instead. failure, failed: an error of class
         `failure`, or one of these classes, in the block is replaced by `failed(error)`.

@@ -75,10 +75,12 @@ def _begin(fresh: Path, access: Access) -> int:
             continue
         try:
             _lock(descriptor, fresh.parent)
+            if _is_file(descriptor, fresh):
+                return descriptor
         except BaseException:
             os.close(descriptor)
             raise
-        return descriptor
+        os.close(descriptor)  # before it was locked, another process took it for a leftover
 
 
 def _remove_left(fresh: Path) -> None:
@@ -89,12 +91,18 @@ def _remove_left(fresh: Path) -> None:
         return
     try:
         _lock(descriptor, fresh.parent)
-        if os.path.samestat(os.fstat(descriptor), os.lstat(fresh)):
+        if _is_file(descriptor, fresh):  # else its process has just finished it
             fresh.unlink()
-    except FileNotFoundError:  # its process has just finished it
-        return
     finally:
         os.close(descriptor)
+
+
+def _is_file(descriptor: int, path: Path) -> bool:
+    """Return whether the name `path` is still that of an open file. Raises OSError."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.lstat(path))
+    except FileNotFoundError:
+        return False
 
 
 def _lock(descriptor: int, folder: Path) -> None:

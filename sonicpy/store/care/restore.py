@@ -128,7 +128,12 @@ class Restoration:
         elif self._store.recoveries != self._recoveries:
             self._finish_steps()
         self._steps.append(step)
-        self._store.maintain(step)
+        try:
+            self._store.maintain(step)
+        except StoreError:
+            if len(self._steps) == 1 or self._store.recoveries == self._recoveries:
+                raise
+            self._finish_steps()  # a recovery has undone the steps before, on which this one depends
         if len(self._steps) >= COMMIT_STEPS:
             self._finish_steps()
 
@@ -159,6 +164,8 @@ def _using(names: frozenset[str]) -> RestoreStep:
 
 def _staging(scope: Scope, source: BucketState, *, is_small: bool) -> RestoreStep:
     def stage(view: WriteView) -> None:
+        if view.bucket(*scope) is not None:
+            return  # repeated behind a commit that holds it, perhaps with rows
         state = view.bucket_to_change(*scope)
         fresh = BucketState.unpack(source.pack())
         fresh.bucket = state.bucket

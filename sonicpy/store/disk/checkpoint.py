@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from sonicpy._native.held import Descriptor, Held
-from sonicpy.disk import sync_file, sync_folder
+from sonicpy.disk import sync_file, sync_folder, write_whole
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.files import PRIVATE, Access, open_new, regular_bytes
 from sonicpy.store.disk.blake import blake2b
@@ -197,7 +197,7 @@ class Checkpoints:
     def _write(self, meta: MetaPage) -> None:
         slot = pack(Checkpoint(self._save_number, self._store, meta))
         try:
-            os.pwrite(self._file.number, slot, self._save_number % 2 * SLOT_BYTES)
+            write_whole(self._file.number, slot, self._save_number % 2 * SLOT_BYTES)
             sync_file(self._file.number)
         except OSError as error:
             raise StoreFull(f"cannot write {CHECKPOINT_FILE}: {error.strerror}") from error
@@ -267,7 +267,7 @@ def _open_file(folder: Path, page_bytes: int, access: Access) -> Descriptor:
         size = HEAD.size + page_bytes + DIGEST_BYTES
         if os.fstat(descriptor.number).st_size < SLOT_BYTES + size:
             for slot in (0, 1):
-                os.pwrite(descriptor.number, bytes(size), slot * SLOT_BYTES)
+                write_whole(descriptor.number, bytes(size), slot * SLOT_BYTES)
             sync_file(descriptor.number)
         sync_folder(folder)
     except OSError as error:

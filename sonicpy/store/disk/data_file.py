@@ -12,6 +12,7 @@ import struct
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from sonicpy.disk import write_whole
 from sonicpy.errors import StoreDamaged
 
 PAGE_HEADER: Final = struct.Struct("=QHHHH")
@@ -116,10 +117,10 @@ def is_begun(content: bytes) -> bool:
 
 
 def write_meta_pages(descriptor: int, meta: MetaPage) -> None:
-    """Make `meta` both meta pages, so that its commit is the last one; the caller syncs the file."""
+    """Make `meta` both meta pages, so that its commit is the last one; the caller syncs the file. Raises OSError."""
     for place in (0, 1):
         numbered = place.to_bytes(8, "little" if PAGE_HEADER.pack(1, 0, 0, 0, 0)[0] else "big") + meta.content[8:]
-        os.pwrite(descriptor, numbered, place * meta.page_bytes)
+        write_whole(descriptor, numbered, place * meta.page_bytes)
 
 
 def store_id(meta: MetaPage) -> bytes | None:
@@ -129,14 +130,14 @@ def store_id(meta: MetaPage) -> bytes | None:
 
 
 def stamp(descriptor: int) -> bytes:
-    """Return the id of the store; write an id to both meta pages if one of them lacks it."""
+    """Return the id of the store; write an id to both meta pages if one of them lacks it. Raises OSError."""
     found = meta_pages(descriptor)
     held = [store_id(meta) for meta in found]
     identity = next(filter(None, held), None) or os.urandom(16)
     if found and (len(found) < 2 or held != [identity, identity]):
         page_bytes = found[0].page_bytes
         for place in (1, 2):
-            os.pwrite(descriptor, STAMP.pack(STAMP_MAGIC, identity), place * page_bytes - STAMP.size)
+            write_whole(descriptor, STAMP.pack(STAMP_MAGIC, identity), place * page_bytes - STAMP.size)
     return identity
 
 

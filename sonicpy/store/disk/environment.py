@@ -35,7 +35,7 @@ from sonicpy.store.disk.checkpoint import Checkpoints
 from sonicpy.store.disk.partial_transaction import PartialTransaction
 from sonicpy.store.disk.platform import make_folder, reserve_file
 from sonicpy.store.disk.table_numbers import TABLE_NAMES
-from sonicpy.store.disk.table_rows import Tables, not_opened, translated, with_all_of_the_map
+from sonicpy.store.disk.table_rows import Tables, not_opened, opened_newest, translated, with_all_of_the_map
 from sonicpy.store.disk.transaction import Transaction
 
 MAX_READERS: Final = 512
@@ -119,6 +119,8 @@ class Environment:
                 sync=bool(sync), metasync=bool(sync), max_spare_txns=8, readonly=read_only, create=not read_only,
                 subdir=not copied, lock=not (copied or unlocked), mode=access.file,
             )  # fmt: skip
+            if read_only and not (copied or unlocked):
+                opened = partial(opened_newest, opened, self.data_file)
             self._env = opened()
             if self._has_left_slots():
                 self._env.close()  # which clears them

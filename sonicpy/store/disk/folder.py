@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 
 from sonicpy._native.held import Descriptor, insist
+from sonicpy.disk import write_whole
 from sonicpy.errors import StoreError, StoreFull, StoreLocked
 from sonicpy.files import PRIVATE, Access, open_new, wider
 from sonicpy.late_logger import LateLogger
@@ -173,7 +174,7 @@ class WriterLock:
         descriptor = self._files[0].number
         try:
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, content.encode("utf-8", "surrogateescape"), 0)
+            write_whole(descriptor, content.encode("utf-8", "surrogateescape"), 0)
         except OSError as error:
             raise StoreFull(f"cannot write the store folder {self._folder}: {error.strerror}") from error
 

@@ -298,6 +298,27 @@ def translated(error: lmdb.Error) -> StoreError:
     return StoreError(f"the store failed: {error}")
 
 
+def opened_newest(open: Callable[[], lmdb.Environment], data: Path) -> lmdb.Environment:
+    """Return an environment that `open` opens for reading, of the file that has the name `data` at its end.
+
+    LMDB opens the data file first, and then waits for the lock file; compacting replaces the data file under that lock.
+
+    Raises:
+        OSError, lmdb.Error: the environment cannot be opened.
+    """
+    while True:
+        before = os.stat(data)
+        env = open()
+        try:
+            is_newest = os.path.samestat(before, os.stat(data))
+        except BaseException:
+            env.close()
+            raise
+        if is_newest:
+            return env
+        env.close()
+
+
 def with_all_of_the_map(work: Callable[[], T], set_map_bytes: Callable[[int], None]) -> T:
     """Return the result of `work`, the first transaction of an opened environment, which another process may be
     growing.
