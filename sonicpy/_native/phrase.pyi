@@ -2,10 +2,11 @@ from collections.abc import Iterator
 from typing import Any, final
 
 from sonicpy._native.mask import Mask
+from sonicpy._native.readers import PutOff
 
 PHRASE_WORDS_MAX: int
 
-class CheckedTooMany(Exception): ...
+class CheckedTooMany(PutOff): ...
 
 @final
 class Allowance:

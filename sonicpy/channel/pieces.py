@@ -20,7 +20,7 @@ REFUSED_MAX = 256
 """The most texts of a connection whose rest is to be refused; beyond it, the oldest one is forgotten."""
 
 
-class Room:
+class RoomForPieces:
     """The room for the pieces of all connections of a process."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Pieces:
 
     __slots__ = ("_bytes", "_names", "_refused", "_room", "_since", "_texts")
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: RoomForPieces) -> None:
         self._room = room
         self._names: tuple[str, ...] = ()
         self._texts: dict[str, bytearray] = {}  # by name, or "": a str for each piece would take ten times a short one

@@ -18,7 +18,7 @@ from sonicpy._native.quoting import split_head, take_words
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Actions, Command, Help, Mode, Ping, Quit, SessionCommand, Upsert
 from sonicpy.channel.line_buffer import LineBuffer
-from sonicpy.channel.pieces import Pieces, Room
+from sonicpy.channel.pieces import Pieces, RoomForPieces
 from sonicpy.channel.syntax import (
     ACTIONS,
     COMMANDS_OF_MODE,
@@ -88,7 +88,7 @@ class Session:
         limits: Limits,
         compat: bool,
         admit: Admit | None = None,
-        room: Room | None = None,
+        room: RoomForPieces | None = None,
     ) -> None:
         self.ended = False
         """Whether the connection must close once all replies have been sent."""
@@ -265,7 +265,7 @@ class Session:
         if self._pieces is None:
             if not command.more:
                 return command
-            self._pieces = Pieces(Room() if self._room is None else self._room)
+            self._pieces = Pieces(RoomForPieces() if self._room is None else self._room)
         try:
             if command.more:
                 self._check_piece(self._pieces, command)

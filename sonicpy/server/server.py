@@ -11,7 +11,7 @@ from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from sonicpy.channel.pieces import Room
+from sonicpy.channel.pieces import RoomForPieces
 from sonicpy.channel.session import Session
 from sonicpy.config import Config, Loaded
 from sonicpy.errors import ConfigError, SonicError
@@ -132,7 +132,7 @@ class Server:
         self._config = config
         self._announce = announce
         self._limits = limits_of(config)
-        self._pieces_room = Room()
+        self._pieces_room = RoomForPieces()
         self._stopped = asyncio.Event()
 
     async def run(self) -> None:

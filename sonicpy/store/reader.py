@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sonicpy._native.held import Held, insist
-from sonicpy._native.phrase import CheckedTooMany
-from sonicpy._native.readers import Reading
+from sonicpy._native.readers import PutOff, Reading
 from sonicpy.errors import CommandError, StoreDamaged
 from sonicpy.files import PRIVATE, Access
 from sonicpy.store.disk.environment import Environment, ReaderSlot
@@ -39,7 +38,7 @@ class StoreReader:
     """
 
     durability = "interval"
-    harmless = (CommandError, CheckedTooMany)
+    harmless = (CommandError, PutOff)
     """Errors that leave the open transaction whole when a read of it raises them: they refuse arguments, or put a
     question off."""
     late: LateCommits | None = None

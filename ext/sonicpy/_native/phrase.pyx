@@ -23,6 +23,8 @@ from sonicpy._native.orders cimport Places, begin_places, damaged, next_piece, n
 from sonicpy._native.varint cimport get_varint
 from sonicpy._native.windows cimport ROW_BYTES, WINDOW_BITS, WINDOW_WORDS
 
+from sonicpy._native.readers import PutOff
+
 PHRASE_WORDS_MAX = MOST_PLACES
 
 cdef enum:
@@ -30,7 +32,7 @@ cdef enum:
     ALONE_MAX = 4  # objects of a window that are looked at alone, before the rows of all candidates are read in one go
 
 
-class CheckedTooMany(Exception):
+class CheckedTooMany(PutOff):
     """More objects would have to be examined than an allowance permits."""
 
 

@@ -22,6 +22,10 @@ cdef double PAUSE_S = 0.001
 """The pause between two checks whether the map has grown."""
 
 
+class PutOff(Exception):
+    """A read is to be repeated in steps; it has changed nothing."""
+
+
 cdef class OpenTransactions:
     """The transactions of an environment.
 
