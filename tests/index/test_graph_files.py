@@ -262,6 +262,7 @@ class TestFailures:
         with open_index(tmp_path) as index:
             for bucket in buckets:
                 index.push(C, bucket, "o", "anker birne", "none")
+            index.engine.commit()
             index.engine.store.maintain(lambda view: change(view.transaction))
             index.engine.commit()
             with pytest.raises(error, match=why):
