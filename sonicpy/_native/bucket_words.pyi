@@ -11,6 +11,9 @@ BEGUN_MAX: int
 FAMILY_MAX: int
 FAMILIES_MAX: int
 BEGINNINGS_MAX: int
+JOINED_MAX: int
+
+def shortest_joined(words: Iterable[bytes]) -> list[bytes]: ...
 
 class _Lexicons(Protocol):
     """The caches of an index, and the sources of their values."""

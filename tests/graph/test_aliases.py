@@ -26,7 +26,7 @@ def test_every_part_leads_to_its_words(words: set[bytes]) -> None:
     parts = {part for word in words for part in parts_of(word)}
 
     for part in parts:
-        found = joined(graph, part) + graph.begun(part)
+        found = joined(graph, part) + graph.begun(part, 100, 10_000)
         assert sorted(set(found)) == sorted(word for word in words if part in parts_of(word))
 
 
@@ -64,4 +64,14 @@ def test_joints_of_capital_letters_lead_to_the_word_without_them() -> None:
     for part in (b"get", b"element", b"by", b"id", b"byid", b"elementbyid"):
         assert joined(graph, part) == [b"getelementbyid"]
     assert joined(graph, b"yy") == [b"x" * 158 + b"yy"], "as long as the words of graphs may be"
-    assert joined(graph, b"zz") == graph.begun(b"get") == []
+    assert joined(graph, b"zz") == graph.begun(b"get", 100, 10_000) == []
+
+
+def test_words_with_a_first_part_are_read_up_to_a_limit() -> None:
+    words = [b"user_%03d" % number for number in range(200)]
+    graph = graph_of([*words, b"userland"])
+
+    assert graph.begun(b"user", 1_000, 10_000) == words
+    assert graph.begun(b"user", 7, 10_000) == words[:7]
+    assert graph.begun(b"user", 1_000, 12) == words[:3], "four bytes are behind the part of each word"
+    assert graph.begun(b"user", 0, 10_000) == graph.begun(b"user", 1_000, 0) == []

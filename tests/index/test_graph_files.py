@@ -4,23 +4,31 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
-from sonicpy.errors import GraphError, StoreError, StoreFull
+from sonicpy.errors import GraphError, SonicError, StoreDamaged, StoreError, StoreFull
+from sonicpy.graph.builder import WordGraphBuilder
+from sonicpy.index.maintenance.consolidate import build_in_worker
 from sonicpy.store.disk.environment import Environment
+from sonicpy.store.disk.table_numbers import WORDS as WORDS_TABLE
+from sonicpy.store.disk.table_rows import MapFull
 from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.rows.keys import word_key
 from tests.index.graphs import (
     IN_SONICS_WAY,
     WORDS,
     build,
     corrected,
     graph_files,
+    publish_and_prune,
 )
 from tests.index.shorthand import B, C, found, open_index, push
+from tests.support.patience import WAIT_S
 
 pytestmark = pytest.mark.usefixtures("in_tables")
 
@@ -162,6 +170,7 @@ from unittest import mock
 from pathlib import Path
 from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.store.disk.environment import Environment
+from sonicpy.store.disk.table_rows import MapFull
 from sonicpy.store.views.write_cache import WriteCache
 from tests.index.shorthand import open_index, push
 
@@ -237,3 +246,81 @@ class TestFailures:
             index.consolidate()
             assert (index.words(C, B), corrected(index)) == (["anker", "birne"], {"anker", "birne"})
             assert graph_files(index) == ["0-2.graph"]
+
+    @pytest.mark.parametrize(
+        ("change", "error", "why"),
+        [
+            (lambda rows: rows.put(WORDS_TABLE, word_key(0, b"birne"), b"\xff"), StoreDamaged, "cut off"),
+            (lambda rows: rows.put(WORDS_TABLE, word_key(0, b"bi\xffrne"), live_row(rows)), GraphError, "UTF-8"),
+        ],
+        ids=["a row", "a key"],
+    )
+    def test_damaged_rows_of_one_bucket_do_not_hold_up_the_others(
+        self, tmp_path: Path, change: Callable[[Transaction], None], error: type[SonicError], why: str
+    ) -> None:
+        buckets = ["a", "b", "c"]
+        with open_index(tmp_path) as index:
+            for bucket in buckets:
+                index.push(C, bucket, "o", "anker birne", "none")
+            index.engine.commit()
+            index.engine.store.maintain(lambda view: change(view.transaction))
+            index.engine.commit()
+            with pytest.raises(error, match=why):
+                index.consolidate()
+            assert graph_files(index) == ["1-1.graph", "2-1.graph"]
+            assert index.maintainer.due_buckets() == [0], "its words stay pending"
+
+            folder, limits = index.engine.store.folder, index.maintainer.graph_limits
+        for together in (1, 3):
+            built, errors = build_in_worker(folder, 1 << 30, [0, 1, 2], limits, together)
+            assert [each.bucket for each in built] == [1, 2]
+            assert [type(each) for each in errors] == [error]
+
+    @pytest.mark.parametrize("times", [1, 2])
+    def test_a_publication_that_a_full_map_undoes_is_made_again(self, tmp_path: Path, times: int) -> None:
+        commit = Environment.commit
+        left = [times]
+
+        def fill(environment: Environment, transaction: Transaction) -> None:
+            left[0] -= 1
+            if left[0] >= 0:
+                raise MapFull("no room")
+            commit(environment, transaction)
+
+        with open_index(tmp_path) as index:
+            push(index, "o", "anker")
+            index.consolidate()
+            push(index, "o", "birne")
+            built = build(index)
+            with mock.patch.object(Environment, "commit", fill):
+                publish_and_prune(index, built)
+            assert index.maintainer.due_buckets() == [], "the graph is that of the bucket"
+            index.consolidate()
+            assert graph_files(index) == ["0-2.graph"]
+            assert corrected(index) == {"anker", "birne"}
+            assert index.verify() == []
+
+
+def live_row(rows: Transaction) -> bytes:
+    """Return the row of a word that an object holds."""
+    row = rows.get(WORDS_TABLE, word_key(0, b"birne"))
+    assert row is not None
+    return row
+
+
+def test_others_read_while_the_next_graph_is_built(tmp_path: Path) -> None:
+    finish = WordGraphBuilder.finish
+    answers: list[list[str]] = []
+
+    def finish_once_read(builder: WordGraphBuilder, bucket: int, version: int) -> bytes:
+        reader = threading.Thread(target=lambda: answers.append(found(index, "anker")), daemon=True)
+        reader.start()
+        reader.join(WAIT_S)
+        assert answers.pop() == ["o"]
+        return finish(builder, bucket, version)
+
+    with open_index(tmp_path) as index, mock.patch.object(WordGraphBuilder, "finish", finish_once_read):
+        for bucket in (B, "second", "third"):
+            index.push(C, bucket, "o", "anker", "none")
+        index.consolidate()
+        assert len(graph_files(index)) == 3

@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import sonicpy
+from sonicpy._native.bucket_words import JOINED_MAX
 from sonicpy.config import Config
 from sonicpy.index.search.planners.bm25 import plan_bm25
 from sonicpy.index.search.planners.inner import compounds
@@ -387,3 +388,31 @@ def test_a_misspelt_word_is_not_cut_at_a_rare_piece_of_two_letters(tmp_path: Pat
         )
         assert index.query("c", "b", "sayng ", limit=1) == ["meant"]
         assert index.query("c", "b", "sayso ", total=True, limit=1).total == 1_500, "two common words"
+
+
+def test_very_many_joined_words_are_searched_up_to_a_limit(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path) as index:
+        words = [f"user_{number:05}" for number in range(JOINED_MAX + 500)]
+        texts = [" ".join(words[at : at + 100]) for at in range(0, len(words), 100)]
+        index.push_many([(f"o{number:03}", text) for number, text in enumerate(texts)], collection=C, bucket=B)
+        index.push(C, B, "short", "user_1 login")
+        index.consolidate()
+
+        assert index.query(C, B, "user ", total=True, limit=1).total == JOINED_MAX // 100 + 1
+        assert index.query(C, B, "user login ", limit=1) == ["short"], "the shortest ones count"
+
+
+@pytest.mark.parametrize("typed", ["cafe", "café", "cafè"])
+def test_a_first_part_with_accents_is_found_as_pushed_and_later(tmp_path: Path, typed: str) -> None:
+    with sonicpy.open(tmp_path) as index:
+        others = [(f"o{number}", f"zz{number:05}q") for number in range(1_200)]
+        index.push_many(others, collection=C, bucket=B)
+        index.push(C, B, "joined", "café_bar lisbon")
+        index.push(C, B, "alone", "cafe x")
+        index.push(C, B, "other", "cafés_bar cafébar_x caféteria lisbon")
+        pushed = index.query(C, B, f"{typed} lisbon ", match="all")
+        index.consolidate()
+
+        assert pushed == index.query(C, B, f"{typed} lisbon ", match="all")
+        assert pushed[0] == "joined"
+        assert "other" not in pushed

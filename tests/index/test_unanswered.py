@@ -75,6 +75,21 @@ def test_the_commonest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(map(len, questions.figures()["queries"])) == unanswered.LETTERS_MAX
 
 
+def test_one_query_of_very_many_or_long_words_counts_a_few_of_them() -> None:
+    questions = Questions()
+    for number in range(unanswered.COUNTED_MAX):
+        questions.note("c", "b", [], [f"word{number}"])
+        questions.note("c", "b", [], [f"word{number}"])
+    texts = ["x" * 20_000, *(f"new{number}" for number in range(5_000))]
+    questions.note("c", "b", texts, texts)
+
+    words = questions.figures()["words"]
+    assert len(words) <= unanswered.COUNTED_MAX
+    assert max(map(len, words)) == unanswered.LETTERS_MAX
+    assert sum(word.startswith("new") for word in words) == unanswered.WORDS_MAX - 1
+    assert sum(word.startswith("word") for word in words) >= unanswered.COUNTED_MAX // 2
+
+
 def test_addresses() -> None:
     assert without_addresses("mail (a@b.org), see HTTPS://x.org/y or www.x.org; c++ node.js 10.0.0.1 wwwhat") == (
         "mail see or c++ node.js 10.0.0.1 wwwhat"

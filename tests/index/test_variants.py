@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import sonicpy
 from sonicpy.lexer.variants import VARIANTS_MAX, foldings, patterns, simplified, spellings
 from tests.index.shorthand import open_index
 
@@ -46,3 +47,14 @@ def test_the_tables_are_sound() -> None:
     assert 0 < len(spellings("后台")) <= VARIANTS_MAX
     assert patterns("हिंदी")[0] == "हिंदी"
     assert set(patterns("हिंदी")) == set(patterns("हिन्दी"))
+
+
+@pytest.mark.parametrize("is_later", [False, True])
+def test_traditional_characters_of_four_bytes_are_those_of_their_simplified_ones(is_later: bool) -> None:
+    with sonicpy.open(":memory:") as index:
+        index.push("c", "b", "o", "𠗣水")
+        if is_later:
+            index.consolidate()
+
+        assert index.suggest("c", "b", "㓆") == index.suggest("c", "b", "𠗣") != []
+        assert index.query("c", "b", "㓆") == ["o"]

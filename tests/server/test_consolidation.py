@@ -14,7 +14,8 @@ import sonicpy
 from sonicpy.server.jobs.maintenance import MEDIUM_WORDS
 from sonicpy.server.server import CONSOLIDATE_S
 from sonicpy.store.disk.log import HEADER
-from sonicpy.store.disk.table_numbers import PENDING
+from sonicpy.store.disk.table_numbers import PENDING, WORDS
+from sonicpy.store.rows.keys import word_key
 from tests.index.shorthand import open_index
 from tests.processes import Server
 from tests.server.fair import ping_s
@@ -221,6 +222,25 @@ class TestWhen:
                 assert search.results("LIST c large LIMIT(3)") == sorted(map(made_up, range(LARGE)))[:3]
                 assert {count_words(ingest, f"small{number}") for number in range(20)} == {10}
             assert server.log() == "", "nothing went wrong"
+
+
+def test_damaged_rows_of_one_bucket_hold_up_no_other_and_are_not_read_each_second(
+    in_tables: None, tmp_path: Path
+) -> None:
+    with sonicpy.open(tmp_path / "store") as index:
+        for bucket in ("a", "b", "c"):
+            index.push("c", bucket, "o", "valeriane", lang="none")
+        index.engine.commit()
+        row = word_key(0, b"valeriane")
+        index.engine.store.maintain(lambda view: view.transaction.put(WORDS, row, b"\xff"))
+        index.engine.commit()
+    with Server(tmp_path, {"store.fst.graph.consolidate_after": 5}) as server:
+        until(lambda: graph_files(server) == {"1-1.graph", "2-1.graph"}, "the other buckets have graphs")
+        until(lambda: len(lines_with("cut off", server)) == 1, "the damage is logged")
+        time.sleep(3)  # three rounds of the periodic work
+        assert len(lines_with("cut off", server)) == 1
+        with Peer(server, "control") as control:
+            assert control.ask("TRIGGER consolidate").startswith("ERR ")
 
 
 @pytest.fixture(scope="module")

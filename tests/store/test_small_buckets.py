@@ -14,6 +14,7 @@ import sonicpy
 from sonicpy._native.small_rows import SmallRows
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreError
+from sonicpy.index.maintenance.maintainer import BACKLOG_WORDS
 from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.disk import transaction as transactions
 from sonicpy.store.disk.environment import Environment
@@ -417,3 +418,16 @@ def test_a_damaged_row_is_named(tmp_path: Path) -> None:
     finally:
         environment.close()
     assert noticed > examples(80) // 2
+
+
+def test_a_first_graph_has_the_words_of_changes_that_no_commit_holds_yet(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path) as index:
+        for _ in range(BACKLOG_WORDS // 2):
+            index.push("c", "b", "o", "anker", lang="none")
+            index.pop("c", "b", "o", "anker")
+        index.engine.commit()
+        index.push("c", "b", "o", "birne", lang="none")
+        index.maintainer.consolidate_backlogged({("c", "b")})
+
+        assert index.verify() == []
+        assert index.suggest("c", "b", "bir") == ["birne"]

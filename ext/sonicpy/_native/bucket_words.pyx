@@ -26,6 +26,7 @@ cdef enum:
     LONG_WORDS = 512  # and how many are read at most
     BEGUN_KEPT = 64  # a longer list of words that begin so is kept in `long_begun`
     BEGINNINGS = 2_000
+    JOINED = 20_000
 
 BEGUN_MAX = BEGUN
 """The most words with a typed beginning, of a graph or of the pending words, whose frequencies are compared."""
@@ -35,6 +36,18 @@ FAMILIES_MAX = KEPT
 """The most families in the cache, about 300 bytes each."""
 BEGINNINGS_MAX = BEGINNINGS
 """The most words that complete a typed one; if there are more, those that most objects hold are kept."""
+JOINED_MAX = JOINED
+"""The most joined words that have a typed one as a part: their rows take about 20 ms to read."""
+
+
+def shortest_joined(words not None) -> list:
+    """Return joined words in byte order; of more than JOINED_MAX, only the shortest ones."""
+    cdef list found = sorted(words)
+    if len(found) > JOINED:
+        found.sort(key=len)
+        del found[JOINED:]
+        found.sort()
+    return found
 
 
 cdef class BucketWords:
@@ -289,7 +302,8 @@ cdef class BucketWords:
     # -- joined words --------------------------------------------------------------------------------------------------
 
     def joined(self, bytes word not None, matching) -> list:
-        """Return the joined words that have `word`, or a word of its family, as a part; some may be in no object."""
+        """Return the joined words that have `word`, or a word of its family, as a part, at most JOINED_MAX; some may be
+        in no object."""
         cdef WordLists known = self._lexicons.joined
         cdef tuple moment = self.known_moment(), key, cached, mark
         cdef list new, pending, found
@@ -304,7 +318,7 @@ cdef class BucketWords:
             new = self.new_sources(cached[2], mark)
             pending = some_of(self.all_part_sources(None) if new is None else new[1:])
             added = self._rules.joined_with(pending, [], word, matching) if pending else set()
-            found = list(cached[1]) if added.issubset(cached[1]) else sorted(added.union(cached[1]))
+            found = list(cached[1]) if added.issubset(cached[1]) else shortest_joined(added.union(cached[1]))
         else:
             found = self.find_joined(word, matching)
         known.keep(key, (moment, tuple(found), mark), len(found))
@@ -317,8 +331,8 @@ cdef class BucketWords:
         if sources:
             found = self._rules.joined_with(sources, [] if graph is None else [graph.source], word, matching)
         if graph is not None:
-            found.update(graph.begun(word))
-        return sorted(found) if found else []
+            found.update(graph.begun(word, JOINED, EDGES_MAX))
+        return shortest_joined(found) if found else []
 
     # -- beginnings ----------------------------------------------------------------------------------------------------
 

@@ -236,8 +236,13 @@ cdef class PackedGraph:
         cursor.root = self._automata.forward_root
         start_cursor(cursor, <const uint8_t *> prefix, len(prefix), bound, bound_size)
 
-    def begun(self, bytes part not None) -> list:
-        """Return the words that begin with a part, followed by a joint and more."""
+    def begun(self, bytes part not None, Py_ssize_t most, int64_t letters) -> list:
+        """Return the words that begin with a part, followed by a joint and more: the first ones in byte order.
+
+        Args:
+            most: the most words to return.
+            letters: the most bytes behind the part to examine, of all words together.
+        """
         cdef Completions words = self.completions(part)
         cdef Parts parts
         cdef list found = []
@@ -253,7 +258,8 @@ cdef class PackedGraph:
             if may_join((<const uint8_t *> part)[size - 1], label):
                 start = part + PyBytes_FromStringAndSize(<const char *> &label, 1)
                 start_cursor(&words._cursor, <const uint8_t *> <bytes> start, size + 1, NULL, 0)
-                while next_word(&words._cursor):
+                while len(found) < most and letters > 0 and next_word(&words._cursor):
+                    letters -= words._cursor.depth - size
                     find_parts(words._cursor.word, words._cursor.depth, &parts)
                     if begins_with_part(&parts, size):
                         found.append(words.word())

@@ -12,6 +12,7 @@ from libc.string cimport memchr, memcmp
 
 cimport cython
 
+from sonicpy._native.begun_words cimport BEGUN
 from sonicpy._native.letter_folding cimport Folding
 from sonicpy._native.stem_ends cimport StemEnds
 from sonicpy._native.walked_words cimport has_only_letters
@@ -187,8 +188,9 @@ cdef set of_stem(list found, Kin kin, Stem stem):
     return words
 
 
-def joined_words(list sources not None, list wholes not None, Kin kin not None) -> set:
-    """Return the words that have a typed one, or a word of its family, as a part.
+def joined_words(list sources not None, list wholes not None, Kin kin not None, bytes typed not None) -> set:
+    """Return the words that have a typed one, or a word of its family, as a part; but of `wholes`, those that begin
+    with exactly the typed word only if they also have such a part elsewhere: see `PackedGraph.begun`.
 
     Args:
         sources: the sources of aliases: see parts.pyx.
@@ -196,9 +198,32 @@ def joined_words(list sources not None, list wholes not None, Kin kin not None) 
     """
     cdef set words = {word_of(each) for each in found_by(sources, kin._part, kin._own_folding, True)}
     cdef Stem stem
+    if wholes:
+        add_begun(wholes, kin, typed, words)
     for stem in kin.stems:
         words |= joined_forms(sources, wholes, kin, stem)
     return words
+
+
+cdef int add_begun(list wholes, Kin kin, bytes typed, set words) except -1:
+    """Add the words with a first part that differs from the typed word only by accents; of words that begin with the
+    typed bytes, graphs know by themselves.
+    """
+    cdef bytes word, alias
+    for word in walk_all(
+        wholes, [kin.folded.encode()], kin._own_folding, 0, True, True, False, True, typed, BEGUN, EDGES_MAX, None, b""
+    ):
+        if is_ascii(word) or not word.decode().isalpha():
+            for alias in aliases_of(word):
+                if begins_word(alias) and folds_to(kin, alias.partition(b"\0")[0]):
+                    words.add(word)
+                    break
+    return 0
+
+
+cdef inline bint folds_to(Kin kin, bytes part):
+    """Return whether a part differs from the typed word only by accents."""
+    return kin._rules.fold(part.decode(), kin.own) == kin.folded
 
 
 cdef set joined_forms(list sources, list wholes, Kin kin, Stem stem):

@@ -189,7 +189,7 @@ cdef void spell_folded(Walk *self, const Child *lead, const State *state, int de
     cdef Children children
     cdef Child child
     cdef int width = character_bytes(lead.label)
-    if not lead.goes_on or width > 3:
+    if not lead.goes_on:
         return
     self.word[depth] = lead.label
     open_spot(&children, self.words, lead.spot, depth + 1)

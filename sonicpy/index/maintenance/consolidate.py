@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sonicpy._native.parts import JOINT_MARK
-from sonicpy.errors import GraphError
+from sonicpy.errors import GraphError, StoreDamaged
 from sonicpy.files import PRIVATE, Access
 from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.graph.graph_pool import GraphName, GraphPool, graph_folder
@@ -27,6 +27,7 @@ from sonicpy.graph.word_graph import WordGraph
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.why import Why
 from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.undecoded import UNDECODED
 from sonicpy.store.rows.uses import GRAPHLESS
 from sonicpy.store.views.all_words import all_live_words, joint_terms
 from sonicpy.store.views.view import View
@@ -38,6 +39,10 @@ PRUNED_ROWS = 200
 """The number of pending words deleted between two turns: about 0.2 ms."""
 ADDED_AT_ONCE = 4_096
 """The number of words added to a graph between two turns: about 0.1 ms."""
+Failure = GraphError | StoreDamaged
+"""The errors of one bucket, for which the graphs of others need not wait."""
+FAILURES = (GraphError, StoreDamaged)
+"""The same, for `except`."""
 
 
 class GraphLimits(NamedTuple):
@@ -167,7 +172,7 @@ def write_graph(pool: GraphPool, found: GraphWords, limits: GraphLimits, *, sync
         sync: False: `GraphPool.sync_all` follows before the graph is published.
 
     Raises:
-        GraphError: the file cannot be written.
+        GraphError: the file cannot be written, or a word is none of a graph, because its row is damaged.
     """
     bucket, version, seq, words, joints = found
     if version == 1 and seq <= limits.graphless_words and not pool.has_room:
@@ -188,7 +193,7 @@ def build_in_worker(
     limits: GraphLimits,
     together: int = 1,
     access: Access = PRIVATE,
-) -> tuple[list[Built], list[GraphError]]:
+) -> tuple[list[Built], list[Failure]]:
     """Write the graphs of several buckets from the last commit of a store: the job of a worker process.
 
     Args:
@@ -211,10 +216,10 @@ def build_in_worker(
             yield View(transaction)
 
     graphs: list[Built] = []
-    errors: list[GraphError] = []
+    errors: list[Failure] = []
     try:
         pool = GraphPool(graph_folder(store), access)
-        for words in _gathered(snapshot, pool, buckets, limits, together):
+        for words in _gathered(snapshot, pool, buckets, limits, together, errors):
             try:
                 graphs.append(write_graph(pool, words, limits, sync=False))
             except GraphError as error:
@@ -234,20 +239,32 @@ def _gathered(
     buckets: list[int],
     limits: GraphLimits,
     together: int,
+    errors: list[Failure],
 ) -> Iterator[GraphWords]:
     """Yield the words for the graphs of the given buckets that still exist.
 
     Args:
         snapshot: returns a context manager with a view of the last commit.
         together: the number of buckets to read from one snapshot.
+        errors: gets an error for each bucket with damaged rows.
     """
+
+    def gathered(opened: Callable[[], AbstractContextManager[View]], bucket: int) -> GraphWords | None:
+        try:
+            return gather_words(opened, pool, bucket, limits)
+        except StoreDamaged as error:
+            errors.append(error)
+        except UNDECODED as error:  # a store names the damage itself; a worker reads without one
+            errors.append(StoreDamaged(f"bucket {bucket}: {error}"))
+        return None
+
     for first in range(0, len(buckets), together):
         group = buckets[first : first + together]
         if together == 1:
-            found = [gather_words(snapshot, pool, bucket, limits) for bucket in group]
+            found = [gathered(snapshot, bucket) for bucket in group]
         else:
             with snapshot() as view:
-                found = [gather_words(partial(_opened, view), pool, bucket, limits) for bucket in group]
+                found = [gathered(partial(_opened, view), bucket) for bucket in group]
         yield from (words for words in found if words is not None)
 
 
@@ -321,8 +338,11 @@ def _first_that_came(view: View, bucket: int, words: set[bytes], most: int) -> s
 
 def _graph(words: list[bytes], joints: list[bytes], bucket: int, version: int) -> bytes:
     builder = WordGraphBuilder()
-    for at in range(0, len(words), ADDED_AT_ONCE):
-        builder.add_all(words[at : at + ADDED_AT_ONCE])
-    for term in joints:
-        builder.add_joints(term)
+    try:
+        for at in range(0, len(words), ADDED_AT_ONCE):
+            builder.add_all(words[at : at + ADDED_AT_ONCE])
+        for term in joints:
+            builder.add_joints(term)
+    except ValueError as error:
+        raise GraphError(f"the word graph of bucket {bucket} cannot be built from its rows: {error}") from error
     return builder.finish(bucket, version)

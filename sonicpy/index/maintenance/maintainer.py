@@ -5,17 +5,18 @@ connections. The engine and its store commit, sweep and measure sizes.
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from sonicpy.errors import GraphError
 from sonicpy.ids import Scope
 from sonicpy.index.maintenance.consolidate import (
+    FAILURES,
     GRAPHLESS_WORDS,
     Built,
+    Failure,
     GraphLimits,
     gather_words,
     prune_pending,
@@ -44,6 +45,9 @@ FREED_S = 1.0
 
 OPEN_MAX = 1_000
 """The number of open graphs below which the first graph of a bucket is opened when it is built."""
+
+
+Value = TypeVar("Value")
 
 
 class Maintainer:
@@ -110,12 +114,13 @@ class Maintainer:
         """
         with self.engine.changing():
             self.engine.store.commit()
-            errors = []
+            errors: list[Failure] = []
             for bucket in self.due_buckets():
                 try:
                     self.consolidate_bucket(bucket)
-                except GraphError as error:
+                except FAILURES as error:
                     errors.append(error)  # the others need not wait for this one
+                self.engine.store.commit()  # else reads of other threads wait for the build of the next graph
             self.engine.finish()
             self.engine.sync_graphs()
             if self.engine.store.has_much_free():
@@ -153,6 +158,7 @@ class Maintainer:
                 return
             for bucket in self.due_buckets() if scopes is None else self._numbers(scopes):
                 if self.needs_consolidation(bucket, times):
+                    engine.commit()  # a graph of the last commit lacks words since, which may have no pending rows
                     self.consolidate_bucket(bucket)
                     engine.commit()  # another thread may write next, and LMDB's transaction belongs to this one
 
@@ -211,8 +217,7 @@ class Maintainer:
         """
         engine = self.engine
         with engine.changing():
-            orphaned = engine.store.maintain(lambda view: publish(view, graphs))
-            engine.store.commit()
+            orphaned = self._committed(lambda view: publish(view, graphs))
         for built in orphaned:
             engine.forget_bucket(built.bucket, 0)
             engine.graphs.remove(built.bucket, built.version)
@@ -225,6 +230,19 @@ class Maintainer:
             elif built.version and len(engine.graphs) < OPEN_MAX:
                 engine.graphs.get(built.bucket, built.version)  # it will probably be asked for soon
         return published
+
+    def _committed(self, work: Callable[[WriteView], Value]) -> Value:
+        """Do work that the log does not hold, commit it, and return its result. Raises StoreError.
+
+        A commit for which the map has to grow begins again from the log, so the work is then done again.
+        """
+        store = self.engine.store
+        while True:
+            result = store.maintain(work)
+            recoveries = store.recoveries
+            store.commit()
+            if store.recoveries == recoveries:
+                return result
 
     def prune_small(self, graphs: list[Built]) -> list[tuple[Built, bytes]]:
         """Delete some pending words of published graphs; return the graphs with more of them, and the keys to continue
@@ -256,8 +274,7 @@ class Maintainer:
         store = self.engine.store
         if made != self.engine.analyzer():
             with self.engine.changing():
-                store.maintain(lambda view: ANALYZER.write(view.transaction, made))
-                store.commit()
+                self._committed(lambda view: ANALYZER.write(view.transaction, made))
                 self.engine.follow(made)
         with (
             self.engine.changing_apart(),

@@ -8,16 +8,21 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 _ADDRESS = re.compile(r"@|://|\bwww\.", re.IGNORECASE)
 
 COUNTED_MAX = 1_000
-"""The most queries, and the most words, that are counted; for a new one beyond that, the oldest of the rarest ones is
+"""The most queries, and the most words, that are counted; for a new one beyond that, the oldest of the rarest ones are
 forgotten.
 """
+FORGOTTEN = 10
+"""For one in how many of the counted ones to forget at a time: looking for the rarest ones takes a while."""
 LETTERS_MAX = 200
-"""The most letters of a query that are kept."""
+"""The most letters of a query or of a word that are kept."""
+WORDS_MAX = 10
+"""The most different words of one query that are counted."""
 
 Unanswered = tuple[str, str, str]
 """A collection, a bucket ("": several), and a query or a word."""
@@ -40,15 +45,16 @@ class Questions:
 
         Args:
             words: the words of the query, in order.
-            unknown: those that no object holds.
+            unknown: those that no object holds; the first WORDS_MAX different ones count.
         """
         query = " ".join(words)[:LETTERS_MAX]
+        cut = Counter(word[:LETTERS_MAX] for word in unknown)
         with self._lock:
             self.total += 1
             if query:
                 _count(self._queries, (collection, bucket, query), 1)
-            for word in unknown:
-                _count(self._words, (collection, bucket, word), 1)
+            for word, times in islice(cut.items(), WORDS_MAX):
+                _count(self._words, (collection, bucket, word), times)
 
     def take(self) -> Tallies:
         """Return the counts so far, and set them to 0."""
@@ -80,7 +86,8 @@ def without_addresses(text: str) -> str:
 
 def _count(tally: QuestionTally, question: Unanswered, times: int) -> None:
     if question not in tally and len(tally) >= COUNTED_MAX:
-        del tally[min(tally, key=tally.__getitem__)]
+        for rare in sorted(tally, key=tally.__getitem__)[: max(COUNTED_MAX // FORGOTTEN, 1)]:
+            del tally[rare]
     tally[question] = tally.get(question, 0) + times
 
 

@@ -235,7 +235,8 @@ def _elided(text: str) -> Iterator[str]:
 def joined_with(
     sources: list[WordSource], wholes: list[WordSource], word: bytes, matching: Matching | None
 ) -> set[bytes]:
-    """Return the compounds of which a part is `word` or one of its family; some may be in no object.
+    """Return the compounds of which a part is `word` or one of its family; some may be in no object. Those in `wholes`
+    that begin with exactly `word` may be left out.
 
     Args:
         sources: the sources of aliases, see _native/parts.pyx.
@@ -250,7 +251,7 @@ def joined_with(
     if kin is None:
         found = set(map(word_of, find_words(sources, [word + b"\0"], folding(None), begins=True)))
         return _without_articles(found, text) if found and matching is None else found
-    return joined_words(sources, wholes, kin)
+    return joined_words(sources, wholes, kin, word)
 
 
 def _without_articles(words: set[bytes], noun: str) -> set[bytes]:

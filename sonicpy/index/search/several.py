@@ -11,7 +11,7 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING, TypeVar
 
 from sonicpy._native.bucket_cache import words_of_all
-from sonicpy._native.bucket_words import BEGINNINGS_MAX
+from sonicpy._native.bucket_words import BEGINNINGS_MAX, shortest_joined
 from sonicpy._native.completions import likely_of_all
 from sonicpy._native.mask import Mask
 from sonicpy._native.nearest import most_frequent
@@ -178,7 +178,7 @@ class UnitedLexicon(Statistics):
 
     def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
         """Return the compounds of which a part is `word` or one of its family; some may be in no object."""
-        return sorted(set().union(*(part.joined(word, matching) for part in self.parts)))
+        return shortest_joined(set().union(*(part.joined(word, matching) for part in self.parts)))
 
     def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
         """Yield the words that begin with `prefix` and follow `after`, in byte order."""

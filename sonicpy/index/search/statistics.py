@@ -7,7 +7,7 @@ query, and SummedStatistics are the sums: a plan made from them is the plan of o
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sonicpy._native.bucket_words import BEGINNINGS_MAX
+from sonicpy._native.bucket_words import BEGINNINGS_MAX, shortest_joined
 from sonicpy._native.nearest import most_frequent, nearest_held
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, held_words
 from sonicpy._native.terms import Terms
@@ -240,7 +240,7 @@ class SummedStatistics(Statistics):
 
     def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
         """Return the compounds in the sketches that have a word as a part."""
-        return sorted(self._joined.get(word, []))
+        return shortest_joined(self._joined.get(word, []))
 
     def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
         """Return the completions of a word in the sketches, in byte order; `after`: only words behind this one."""

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from sonicpy.config import Config
-from sonicpy.errors import GraphError, ShuttingDown, SonicError, StoreError
-from sonicpy.index.maintenance.consolidate import Built, build_in_worker
+from sonicpy.errors import ShuttingDown, SonicError, StoreError
+from sonicpy.index.maintenance.consolidate import FAILURES, Built, Failure, build_in_worker
 from sonicpy.index.maintenance.verify import check_backup, verify_store_in_child
 from sonicpy.server.jobs.threads import in_thread
 from sonicpy.server.jobs.workers import Workers
@@ -99,7 +99,7 @@ class Maintenance:
             await self._thread_end()  # of a consolidation that was given up
             if not self._committer.commit():
                 raise StoreError("words cannot be consolidated before the store can be written again")
-            errors: list[GraphError] = []
+            errors: list[Failure] = []
             began = time.monotonic()
             due = self._maintainer.due_buckets() if buckets is None else buckets
             async with aclosing(self._built(due)) as built:
@@ -139,7 +139,10 @@ class Maintenance:
                 if left_s <= 0:
                     return
                 if self._maintainer.words_to_read(bucket) <= left_s * WORDS_A_SECOND:
-                    self._maintainer.consolidate_bucket(bucket)
+                    try:
+                        self._maintainer.consolidate_bucket(bucket)
+                    except FAILURES as error:  # the others need not wait for this one
+                        logger.error("%s", error)
         except SonicError as error:
             logger.error("%s", error)
 
@@ -232,9 +235,9 @@ class Maintenance:
             pass
         await self._thread_end()
 
-    async def _built(self, buckets: list[int]) -> AsyncGenerator[tuple[list[Built], list[GraphError]], None]:
+    async def _built(self, buckets: list[int]) -> AsyncGenerator[tuple[list[Built], list[Failure]], None]:
         """Yield the results of `_build` for one group of buckets after the other; the next group is built meanwhile."""
-        building: asyncio.Task[tuple[list[Built], list[GraphError]]] | None = None
+        building: asyncio.Task[tuple[list[Built], list[Failure]]] | None = None
         try:
             for batch in batches(buckets, BUCKETS_AT_A_TIME):
                 built = None if building is None else await building
@@ -247,7 +250,7 @@ class Maintenance:
             if building is not None:
                 building.cancel()
 
-    async def _build(self, buckets: list[int]) -> tuple[list[Built], list[GraphError]]:
+    async def _build(self, buckets: list[int]) -> tuple[list[Built], list[Failure]]:
         """Build a few small graphs here, larger ones in a thread, and very many or large ones in a worker process.
 
         Returns:
@@ -259,13 +262,13 @@ class Maintenance:
             jobs.append((small, READ_TOGETHER))
             small = []
         graphs: list[Built] = []
-        errors: list[GraphError] = []
+        errors: list[Failure] = []
         for build, buckets_of_size in ((self._built_here, small), (self._built_in_thread, medium)):
             for bucket in buckets_of_size:
                 try:
                     if (built := await build(bucket)) is not None:
                         graphs.append(built)
-                except GraphError as error:
+                except FAILURES as error:
                     errors.append(error)
         folder, limits, access = self._store_folder, self._maintainer.graph_limits, self._engine.access
         for job, together in jobs:

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol
 
 from sonicpy.config import Config
-from sonicpy.errors import SonicError
+from sonicpy.errors import SonicError, StoreDamaged
 from sonicpy.server.jobs.maintenance import batches
 from sonicpy.server.watching.unexpected import Unexpected
 
@@ -102,9 +102,16 @@ class PeriodicTasks:
         """Consolidate the buckets with a damaged graph, or with pending words that are old or many."""
         due = await self._due_buckets()
         if due:
-            await self._maintenance.consolidate(due)
-            for bucket in due:
-                self._pending_since_s.pop(bucket, None)
+            try:
+                await self._maintenance.consolidate(due)
+            except StoreDamaged:  # the others were built; damaged rows are not read again each second
+                self._forget_ages(due)
+                raise
+            self._forget_ages(due)
+
+    def _forget_ages(self, buckets: list[int]) -> None:
+        for bucket in buckets:
+            self._pending_since_s.pop(bucket, None)
 
     async def _due_buckets(self) -> list[int]:
         """Return the buckets to consolidate now; as there may be very many, other tasks of the loop run meanwhile."""
