@@ -6,7 +6,7 @@ from contextlib import suppress
 from sonicpy.cli.nearest import nearest
 from sonicpy.cli.output import remark
 from sonicpy.cli.target import Target
-from sonicpy.errors import CommandError
+from sonicpy.errors import CommandError, NotOffered
 
 NAMES_SHOWN = 5
 
@@ -25,7 +25,7 @@ def absent(index: Target, collection: str, bucket: str | None, object: str | Non
     Raises:
         SonicError: a server does not answer.
     """
-    with suppress(CommandError):  # Sonic itself lists no names
+    with suppress(CommandError, NotOffered):  # Sonic itself lists no names
         buckets = index.buckets(collection)
         if bucket in buckets or (bucket is None and buckets):
             if bucket is None or object is None or index.exists(collection, bucket, object):

@@ -161,5 +161,7 @@ def number(
     check_names(collection, bucket)
     oid = None if object is None else object_word(object)
     line = " ".join(name for name in (command, collection, bucket, oid) if name is not None) + options
-    reply = yield Exchange(Mode.INGEST, command, AnswerKind.RESULT, lambda server: [line], changes=changes)
+    reply = yield Exchange(
+        Mode.INGEST, command, AnswerKind.RESULT, lambda server: [one_line(server, line)], changes=changes
+    )
     return int(reply.answers[0])

@@ -58,7 +58,7 @@ def _lines(server: ServerInfo, head: str, texts: list[str], *, add: bool) -> Ite
     for text in map(quoted, texts):
         more = len(text.encode()) + 1
         if size + more > server.buffer_bytes and line.endswith('"'):
-            yield line
+            yield one_line(server, line)
             line = f"{head} ADD"
             size = len(line)
         line, size = f"{line} {text}", size + more

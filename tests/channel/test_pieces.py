@@ -16,7 +16,7 @@ from sonicpy.errors import CommandError
 class Asked:
     """A session in mode ingest that is fed line by line."""
 
-    def __init__(self, *, compat: bool = False, room: pieces.Room | None = None) -> None:
+    def __init__(self, *, compat: bool = False, room: pieces.RoomForPieces | None = None) -> None:
         self.session = Session("1", None, Limits(), compat, room=room)
         assert self.ask("START ingest") == "STARTED ingest protocol(1) buffer(20000)"
 
@@ -125,7 +125,7 @@ def test_too_many_bytes(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_pieces_of_all_connections_have_a_bound() -> None:
-    room = pieces.Room()
+    room = pieces.RoomForPieces()
     assert room.take(pieces.ALL_PIECES_MAX_BYTES - 1_000)
     first, second, third = (Asked(room=room) for _ in range(3))
     assert first.ask(f'UPSERT c b o "{"x" * 600}" MORE(1)') == "OK"

@@ -61,7 +61,7 @@ class ImportJob:
         self._position_file: Path | None = None
         self._head: FileHead | None = None
         self._bad: BadRows | None = None
-        self._objects: dict[str, int] = {}
+        self._objects: dict[str, int | None] = {}
         """Collection -> its number of objects before its first row."""
         self._pushed = 0
 
@@ -109,9 +109,14 @@ class ImportJob:
     def met(self) -> int:
         """Return how many rows were added to existing objects, made by an earlier row or an earlier import.
 
-        The number is too small if other clients push at the same time.
+        The number is too small if other clients push at the same time, and 0 at servers that do not count objects.
         """
-        made = sum(self._sink.objects(collection) - before for collection, before in self._objects.items())
+        made = 0
+        for collection, before in self._objects.items():
+            now = self._sink.objects(collection)
+            if before is None or now is None:
+                return 0
+            made += now - before
         return max(self._pushed - made, 0)
 
     def _check_columns(self, rows: Sequence[SourceRow]) -> None:

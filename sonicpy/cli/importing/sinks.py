@@ -7,7 +7,7 @@ from typing import Protocol
 from sonicpy.api.rows import Refused, Row
 from sonicpy.cli.importing.mapping import Entry
 from sonicpy.client.blocking.client import Client
-from sonicpy.errors import CommandError, InvalidArgument
+from sonicpy.errors import CommandError, InvalidArgument, NotOffered, SonicError
 from sonicpy.index.index import Index
 from sonicpy.index.ingest.exported import change_of_facts
 from sonicpy.index.ingest.given_vectors import vectors_of_export
@@ -21,6 +21,8 @@ RefusedEntry = tuple[int, str]
 
 TEXTS, TERMS, FACTS, SYNONYMS = range(4)
 
+FAILED = "internal_error"
+"""The reason for a row with which the server failed, such as one that a full disk does not take."""
 NO_TEXT = "it has words of an export, not the text of its object: import it without --replace"
 
 
@@ -41,8 +43,8 @@ class Sink(Protocol):
     def sync(self) -> None:
         """Return when everything pushed is stored durably. Raises SonicError."""
 
-    def objects(self, collection: str) -> int:
-        """Return the number of objects in a collection. Raises SonicError."""
+    def objects(self, collection: str) -> int | None:
+        """Return the number of objects in a collection; None: it is not known. Raises SonicError."""
 
 
 class FolderSink:
@@ -122,7 +124,7 @@ class ServerSink:
         self._replace = replace
 
     def push(self, entries: Sequence[Entry]) -> list[RefusedEntry]:
-        """Push entries; return the refused ones."""
+        """Push entries; return the refused ones. Raises SonicError if the server has begun to fail."""
         refused: list[RefusedEntry] = []
         places, rows = [], []
         refused += _set_synonyms(self._client, enumerate(entries))
@@ -138,18 +140,21 @@ class ServerSink:
             except CommandError as error:
                 refused.append((place, _reason(error)))
         report = self._client.push_many(rows, upsert=self._replace)
+        failed = [one.row for one in report.refused if one.reason == FAILED]
+        if len(failed) > 1 and failed[-1] == len(rows) - 1:  # one may fail by itself, as a text without a vector does
+            raise SonicError(f"the server failed, {len(failed):,} rows up to the last one sent; its log has the reason")
         refused += ((places[place], reason) for place, reason in _places(report.refused))
         return refused
 
     def sync(self) -> None:
         """Do nothing: a server answers OK once a push is stored."""
 
-    def objects(self, collection: str) -> int:
-        """Return the number of objects in a collection; 0 from a server that does not count them, such as Sonic."""
+    def objects(self, collection: str) -> int | None:
+        """Return the number of objects in a collection; None from a server that does not count them, such as Sonic."""
         try:
             return self._client.count(collection, of="objects")
-        except CommandError:
-            return 0
+        except (CommandError, NotOffered):
+            return None
 
 
 def _set_synonyms(index: Index | Client, entries: Iterable[tuple[int, Entry]]) -> Iterator[RefusedEntry]:
