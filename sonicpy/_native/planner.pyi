@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from sonicpy._native.plan import Clause, Plan
@@ -71,6 +71,7 @@ class _Rarely(Protocol):
         statistics: Any,
         clauses: list[Clause],
         pieces: dict[int, list[_Piece]],
+        held: Container[int],
         last: Clause | None,
         others: Any,
         /,

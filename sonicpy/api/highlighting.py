@@ -91,15 +91,20 @@ def _wanted(explanation: Explanation) -> dict[str, set[str]]:
     are marked in it.
     """
     wanted: dict[str, set[str]] = {}
+    held: dict[str, list[str]] = {}  # by the objects of the answer: a word may have more alternates than are shown
+    for hit in explanation.hits:
+        for part in hit.parts:
+            held.setdefault(part.term, []).append(part.word)
     for term in explanation.terms:
         if term.role in ("required", "searched"):
             wanted.setdefault(term.word, set())
             is_run = is_unspaced(term.word.encode()) or is_unspaced_letter(term.word.encode())
-            for other in term.alternates:
-                if is_run and other.word.startswith(term.word):
+            shown = {other.word: other.how in ("spelling", "synonym") for other in term.alternates}
+            for other in (*shown, *held.get(term.word, ())):
+                if other == term.word or (is_run and other.startswith(term.word)):
                     continue
-                words = other.word.split()  # synonyms, and words written apart, may be several
-                is_whole = other.how in ("spelling", "synonym") or len(words) > 1
+                words = other.split()  # synonyms, and words written apart, may be several
+                is_whole = shown.get(other, False) or len(words) > 1
                 for word in words:
                     wanted.setdefault(word, set()).add("" if is_whole else term.word)
     letters = {word for word in wanted if is_unspaced_letter(word.encode())}

@@ -219,7 +219,7 @@ class SearchOperations:
         given = {name: value for name, value in options.items() if name in ARGUMENTS["EXPLAIN"] and name != "limit"}
         explanation = None
         if marked and self._show is not None:  # else there is neither title nor text to mark
-            explanation = await self._explained(collection, where, text, given)
+            explanation = await self._explained(collection, where, text, {**given, "limit": max(len(hits), 1)})
         marks = partial(marked_html, explained=explanation) if marked else None
         facets = await self._counted(collection, where, text, counts, options)
         counted: dict[str, Any] = {} if facets is None else {"facets": facets}
@@ -240,7 +240,7 @@ class SearchOperations:
     ) -> Explanation | None:
         """Return the explanation of a query that was answered; None: the server explains no queries of this bucket."""
         try:
-            return await explained(self._backend, collection, where, text, limit=1, **options)
+            return await explained(self._backend, collection, where, text, **options)
         except (CommandError, NotOffered) as error:  # such as a bucket that is spread
             if status_of(error) not in NOT_EXPLAINED:
                 raise

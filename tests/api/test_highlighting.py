@@ -182,3 +182,14 @@ def test_time_is_linear(unit: str, index: Index) -> None:
     began = time.thread_time()
     spans(text, explained)
     assert time.thread_time() - began < 5
+
+
+def test_every_hit_of_a_page_is_marked(tmp_path: Path) -> None:
+    """More words complete the typed letters than an explanation shows alternates of one word."""
+    words = [f"ma{letter * 3}" for letter in "abcdefghijklmnopqrstuvwxyz"]
+    with open_index(tmp_path, search__query_alternates_try=4) as index:
+        for word in words:
+            push(index, word, word)
+        explained = index.explain(C, B, "ma", limit=26)
+        assert len(explained.hits) == 26
+        assert all(highlight(hit.object, explained) == f"<mark>{hit.object}</mark>" for hit in explained.hits)

@@ -416,3 +416,23 @@ def test_a_first_part_with_accents_is_found_as_pushed_and_later(tmp_path: Path, 
         assert pushed == index.query(C, B, f"{typed} lisbon ", match="all")
         assert pushed[0] == "joined"
         assert "other" not in pushed
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [("wifi router", "+wifirouter"), ("my e-mail", "+email"), ("wifi router", "router AND wifirouter")],
+)
+@pytest.mark.parametrize("end", ["", " "])
+def test_a_sign_before_a_word_that_is_written_apart(text: str, query: str, end: str) -> None:
+    with sonicpy.open(":memory:") as index:
+        index.push(C, B, "o", text)
+        assert index.query(C, B, query + end, syntax="web") == ["o"]
+
+
+def test_a_signed_word_that_is_being_typed_is_completed_but_has_no_synonyms() -> None:
+    with sonicpy.open(":memory:") as index:
+        index.set_synonyms(C, ["tv, television"])
+        index.push(C, B, "set", "tvset")
+        index.push(C, B, "other", "television")
+        assert index.query(C, B, "+tv", syntax="web") == ["set"]
+        assert sorted(index.query(C, B, "tv", syntax="web")) == ["other", "set"]

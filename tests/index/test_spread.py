@@ -1,5 +1,6 @@
 """A bucket in parts gives the same answers as one store: the same objects, scores, order and words."""
 
+import contextlib
 import json
 import random
 from base64 import b64decode
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import sonicpy
 from sonicpy._native.terms import Terms
 from sonicpy.cluster.registry.partitions import part_of
 from sonicpy.config import Config
@@ -238,3 +240,30 @@ def test_matching_comes_through_json() -> None:
         terms.flags,
         [1, 2],
     )
+
+
+@pytest.mark.parametrize(
+    ("texts", "query"),
+    [
+        (["connect"] * 4 + ["connected"] * 4 + ["connects"] * 4 + ["conect"], "connect"),
+        (["domain_main", "other words"], "__main__"),
+        (["email e mail", "e-mail", "mail address", "address of e"], "email address"),
+        (["\u4eac\u90fd\u5e9c\u7acb", "\u6771\u4eac\u90fd\u5e81"], "\u4eac\u90fd"),
+    ],
+)
+@pytest.mark.parametrize("apart", [False, True])
+def test_one_part_may_hold_all_that_a_query_finds(tmp_path: Path, texts: list[str], query: str, apart: bool) -> None:
+    with contextlib.ExitStack() as opened:
+        one = opened.enter_context(sonicpy.open(tmp_path / "one"))
+        parts = [opened.enter_context(Part(tmp_path / f"part{number}")) for number in range(2)]
+        for number, text in enumerate(texts):
+            one.push(*SCOPE, f"o{number}", text, "eng")
+            parts[number % 2 if apart else 0].push(*SCOPE, f"o{number}", text, "eng")
+        parts[1].push(*SCOPE, "other", "nothing of this", "eng")
+        one.push(*SCOPE, "other", "nothing of this", "eng")
+        hits = one.query(*SCOPE, query, lang="eng", total=True)
+        assert len(hits) > 0
+        assert sorted(ask(parts, query, 10).names) == sorted(hits)
+        assert count_all(parts, query) == hits.total
+        if not apart:
+            assert ask(parts, query, 10).names == list(hits)

@@ -333,3 +333,14 @@ def test_a_letter_that_may_begin_a_word_does_not_hide_better_objects(tmp_path: P
         first, more = (index.query(C, B, "groupe u", lang="eng", limit=limit) for limit in (10, 200))
         assert list(first) == list(more)[:10]
         assert first[0].object.startswith("short")
+
+
+@pytest.mark.parametrize("query", ["wifirouter ", "wifirouter", "hotel wifirouter "])
+def test_a_page_of_one_is_the_beginning_of_a_longer_page(tmp_path: Path, query: str) -> None:
+    with sonicpy.open(tmp_path) as index:
+        index.push(C, B, "apart", "wifi router hotel")
+        index.push(C, B, "joined", "get_wifirouter_name hotel")
+        whole = list(index.query(C, B, query, limit=10))
+        assert len(whole) == 2
+        assert [index.query(C, B, query, limit=1, offset=place)[0] for place in (0, 1)] == whole
+        assert index.explain(C, B, query).hits[0].object == whole[0]

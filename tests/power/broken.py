@@ -7,7 +7,7 @@ from unittest import mock
 
 from sonicpy.files import Access
 from sonicpy.graph.graph_pool import GraphPool
-from sonicpy.index import engine
+from sonicpy.index.maintenance import maintainer
 from sonicpy.store.care import backup
 from sonicpy.store.disk import boot_mark, checkpoint, environment
 from sonicpy.store.disk.environment import Environment
@@ -68,14 +68,18 @@ def _growth_keeps_no_checkpoint() -> None:
 
 
 def _restore_is_not_synced() -> None:
-    whole_finish = engine.Engine.finish
+    whole_restore, whole_sync = maintainer.Maintainer.restore, Store.sync
+    restoring: list[bool] = []
 
-    def finish(held: engine.Engine) -> None:
-        """Finish as usual, without the sync that should follow."""
-        whole_finish(held)
-        held.store.sync = lambda: delattr(held.store, "sync")  # type: ignore[method-assign]
+    def restore(held: maintainer.Maintainer, *given: Any) -> Any:
+        restoring.append(True)
+        try:
+            return whole_restore(held, *given)
+        finally:
+            restoring.clear()
 
-    _put(engine.Engine, "finish", finish)
+    _put(maintainer.Maintainer, "restore", restore)
+    _put(Store, "sync", lambda store: None if restoring else whole_sync(store))
 
 
 def _log_goes_too_early() -> None:

@@ -326,7 +326,7 @@ def plan_words(
     cdef list sources = statistics.word_sources()
     cdef dict together = words_together(terms, folds, rarely, sources), words, doubtful, pieces
     cdef list clauses, rows, besides, begun = [], apart, joined
-    cdef object enough = search.alternates_below, others = (), runs
+    cdef object enough = search.alternates_below, others = (), runs, held = ()
     cdef uint64_t objects = statistics.objects
     cdef double average = statistics.average_length, size
     cdef bint full_first
@@ -356,8 +356,10 @@ def plan_words(
     if full_first:
         weigh_as_beginning(last, clauses)
     joined = add_same(statistics, clauses, terms, matching)
+    if pieces:
+        held = {clause.term for clause in clauses if clause.holders}
     if fills is not None:
-        apart = rarely.apart(statistics, clauses, pieces, last, others) if pieces or others else clauses
+        apart = rarely.apart(statistics, clauses, pieces, held, last, others) if pieces or others else clauses
         plan = plan_of(apart + begun, average, size, full_first, enough)
         if fills(plan):
             return plan
@@ -365,7 +367,7 @@ def plan_words(
     complete_last(statistics, last, clauses, terms, search, rarely)
     read_unknown(statistics, clauses, terms, pieces, last, matching, search, rarely)
     if pieces or others:
-        clauses = rarely.apart(statistics, clauses, pieces, last, others)
+        clauses = rarely.apart(statistics, clauses, pieces, held, last, others)
     clauses = clauses + begun
     require_held(clauses)
     let_stop_words_search(clauses)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sonicpy._native.clauses import without_family
 from sonicpy._native.completions import likely_of_all
 from sonicpy._native.expansions import EXAMINED, edits_allowed, swapped_words
+from sonicpy._native.inner_words import core_of
 from sonicpy._native.neighbours import TERMS_MAX
 from sonicpy._native.plan import Plan
 from sonicpy._native.planner import EXPANDED_WORDS, may_go_on
@@ -53,7 +54,7 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Mat
             sketch.add(other)
         if flags & PART:
             continue
-        sketch.add_joined(term, None if flags & without else matching)
+        sketch.add_joined(core_of(term), None if flags & without else matching)
         if flags & SPECIAL:
             if number == terms.last:
                 sketch.add_beginnings(term, 0)
@@ -61,7 +62,7 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Mat
             sketch.add_continued(term)
             continue
         if matching is not None and not flags & without:
-            held += sketch.add_family(term, matching)
+            held = max(held, sketch.add_family(term, matching))
         if number == terms.last:
             sketch.add_beginnings(term, edits_of_beginning(len(term.decode())) if held < enough else 0)
         if held < enough:  # else the whole bucket has enough, too
@@ -158,7 +159,7 @@ class _Sketcher:
         return 0 if row is None else self._note(word, row)
 
     def add_family(self, word: bytes, matching: Matching) -> int:
-        """Add the family of a word; return the sum of the numbers of objects that hold each of its sure words."""
+        """Add the family of a word; return the largest number of objects that hold one of its sure words."""
         words, doubtful = map(list, self._lexicon.family(word, matching))
         self.sketch["families"][word.decode()] = [each.decode() for each in words]
         self.sketch["doubtful"][word.decode()] = [each.decode() for each in doubtful]
@@ -166,7 +167,7 @@ class _Sketcher:
             if row is not None:
                 self._note(each, row)
         rows = zip(words, self._lexicon.rows(words), strict=True)
-        return sum(self._note(each, row) for each, row in rows if row is not None)
+        return max((self._note(each, row) for each, row in rows if row is not None), default=0)
 
     def add_pieces(self, terms: Terms) -> None:
         """Add the words into which the words of a query may be cut."""

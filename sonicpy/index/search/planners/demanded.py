@@ -161,7 +161,11 @@ class Demanded:
         signed = self._demands.signed()
         kept = {"exact", "form", "correction" if self._demands.edits else "exact"}
         for clause in clauses:
-            if clause.term in signed and clause is not last and _is_typed(clause):
+            if clause.term not in signed or not _is_typed(clause):
+                continue
+            if last is not None and clause.term == last.term:  # another clause may represent the last word
+                clause.slots[:] = [slot for slot in clause.slots if slot.how != "synonym"]
+            else:
                 clause.slots[:] = [slot for slot in clause.slots if slot.how in kept]
                 if clause.term not in self._demands.begun and clause.term not in self._demands.inner:
                     self._add_joined(clause)

@@ -67,7 +67,8 @@ def plan_newest(
     add_inner(statistics, clauses, terms, matching)
     complete_last(statistics, last, clauses, terms, search, Rarely)
     read_unknown(statistics, clauses, terms, pieces, last, matching, search, Rarely)
-    clauses = write_apart(statistics, clauses, pieces, last, are_needed=True)
+    held = {clause.term for clause in clauses if clause.holders}
+    clauses = write_apart(statistics, clauses, pieces, held, last, are_needed=True)
     clauses = with_stand_ins(clauses, others, statistics.objects, has_weights=False)
     unheld = {clause.term for clause in clauses if terms.flags[clause.term] & SPECIAL and not clause.holders}
     left_out.update(dict.fromkeys(unheld, IS_UNHELD))

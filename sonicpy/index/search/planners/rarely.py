@@ -1,6 +1,6 @@
 """The steps of a plan that few queries need, for the plan of words in native code."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING
 
 from sonicpy._native.plan import Clause
@@ -52,8 +52,9 @@ class Rarely:
         statistics: Statistics,
         clauses: list[Clause],
         pieces: "dict[int, list[Piece]]",
+        held: "Container[int]",
         last: Clause | None,
         others: "Sequence[StandIn]",
     ) -> list[Clause]:
         """Return the clauses of a plan with the pieces of words that may be written apart, and with substitutes."""
-        return with_stand_ins(write_apart(statistics, clauses, pieces, last), others, statistics.objects)
+        return with_stand_ins(write_apart(statistics, clauses, pieces, held, last), others, statistics.objects)

@@ -6,7 +6,7 @@ apart, its clause becomes one for each piece: an object that holds the joined wo
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from sonicpy._native import neighbours
 from sonicpy._native.bm25 import idf
@@ -326,6 +326,7 @@ def write_apart(
     statistics: Statistics,
     clauses: list[Clause],
     pieces: dict[int, list[Piece]],
+    held: Container[int],
     last: Clause | None,
     *,
     are_needed: bool = False,
@@ -338,6 +339,8 @@ def write_apart(
     A single letter and the word beside it count only together (a `mail` is no `email`).
 
     Args:
+        held: the numbers of the terms that objects held, as a word or in a near form, before other words were looked
+            for: a plan must not depend on how far that went.
         last: the clause of the last word. A last word of letters alone may well be unfinished, so its pieces rank as
             completions do (cels: celsius before ce and ls). The two words of a held word rank so, too.
         are_needed: an object has to hold all pieces of an identifier also beside other words. Otherwise it need not,
@@ -354,7 +357,7 @@ def write_apart(
         if apart and is_plain and min(len(word) for piece in apart for word in piece) == 1:
             found.append(_in_two(statistics, clause, apart, how))
             continue
-        if apart and clause.holders and clause.slots[0].words[0].decode().isalpha():
+        if apart and clause.term in held and clause.slots[0].words[0].decode().isalpha():
             found.append(_in_two(statistics, clause, apart, "completion"))
             continue
         if apart:
