@@ -7,6 +7,7 @@ from unittest import mock
 
 from sonicpy.files import Access
 from sonicpy.graph.graph_pool import GraphPool
+from sonicpy.index import engine
 from sonicpy.index.maintenance import maintainer
 from sonicpy.store.care import backup
 from sonicpy.store.disk import boot_mark, checkpoint, environment
