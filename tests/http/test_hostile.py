@@ -201,7 +201,7 @@ def test_an_attack_costs_bounded_memory_and_no_ping_waits(
         grown = server.rss_bytes() - rss_bytes
         print(f"{attack.__name__}: p99 {ping_s * 1e3:.1f} ms, machine {late_s * 1e3:.1f} ms, {grown >> 20} MB")
         assert grown < GROWTH_BYTES_MAX
-        waits.append(ping_s - 2 * late_s)
+        waits.append(ping_s - 3 * late_s)
         if waits[-1] <= PING_P99_S:
             break
     assert min(waits) <= PING_P99_S, waits
