@@ -215,6 +215,24 @@ def test_a_broker_that_was_just_taken_has_time_to_answer(monkeypatch: pytest.Mon
     assert not moving.moves_s
 
 
+def test_an_unexpected_error_does_not_end_the_watch(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    scene = Scene({1: LEAVE_S}, 20)
+    moving = Moving(scene)
+    leaves, errors = moving.force_reconnect, [KeyError("uri")]
+
+    async def force_reconnect() -> None:
+        if errors:
+            raise errors.pop()
+        await leaves()
+
+    monkeypatch.setattr(moving, "force_reconnect", force_reconnect)
+    leave(monkeypatch, scene, moving)
+    assert moving.moves_s == [5, 13]
+    assert "an unexpected error while a silent broker was left: KeyError('uri')" in caplog.text
+
+
 class SmallBroker:
     """A broker with the part of the NATS protocol that a connection needs.
 

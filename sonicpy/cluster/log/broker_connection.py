@@ -18,6 +18,7 @@ from nats.errors import AuthorizationError
 from nats.errors import Error as NatsError
 
 from sonicpy.errors import StoreError
+from sonicpy.server.watching.unexpected import Unexpected
 
 logger = logging.getLogger(__name__)
 
@@ -224,6 +225,7 @@ async def leave_silent_brokers(connection: BrokerConnection, silence_s: Callable
         silence_s: returns the time in seconds since a log last answered.
     """
     clock = asyncio.get_running_loop().time
+    unexpected = Unexpected(logger, "while a silent broker was left")
     wait_s, not_before_s = LEAVE_AGAIN_S, 0.0
     while True:
         await asyncio.sleep(LOOK_S)
@@ -236,4 +238,7 @@ async def leave_silent_brokers(connection: BrokerConnection, silence_s: Callable
                 )
             not_before_s = clock() + wait_s
             wait_s = min(2 * wait_s, LEAVE_AGAIN_S_MAX)
-            await connection.force_reconnect()
+            try:
+                await connection.force_reconnect()
+            except Exception as error:  # noqa: BLE001 - brokers that are silent later have to be left, too
+                unexpected.log(error)
