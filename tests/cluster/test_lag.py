@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sonicpy.cluster.log import lag as module
 from sonicpy.cluster.log.broker import Epoch, LogGone, Unacknowledged
 from sonicpy.cluster.log.gaps import GAP_S, Gaps
 from sonicpy.cluster.log.lag import LAG_MAX_S, SILENCE_MAX_S, Lag
@@ -153,6 +154,26 @@ def test_a_node_without_replicas_looks_whether_brokers_answer(monkeypatch: pytes
         await asyncio.gather(task, return_exceptions=True)
 
     run(test())
+
+
+def test_an_unexpected_error_does_not_end_the_requests(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "LOOK_S", 0.01)
+
+    async def test() -> None:
+        broker = FakeBroker()
+        broker.error, broker.last = KeyError("state"), 7
+        lag = Lag(broker, {3: FakeReplica()}, lambda partition: partition)
+        task = asyncio.create_task(lag.run())
+        await until_in_loop(lambda: bool(caplog.records), "the node has told it")
+        broker.error = None
+        await until_in_loop(lambda: lag.behind(3) == 7, "the log is looked at again")
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    run(test())
+    assert "an unexpected error while the states of the logs were requested: KeyError('state')" in caplog.text
 
 
 def test_gaps_are_waits_that_are_too_long() -> None:

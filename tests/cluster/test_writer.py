@@ -9,6 +9,8 @@ import pytest
 from sonicpy.cluster.log import writer as module
 from sonicpy.cluster.log.batches import unpack_batch, unpack_records
 from sonicpy.cluster.log.writer import LogWriter, OpenBatch
+from sonicpy.cluster.node.writers import Writers
+from sonicpy.cluster.registry.registry import Layout
 from sonicpy.errors import StoreError
 from tests.cluster.memory import MemoryBroker
 from tests.support.patience import WAIT_S
@@ -188,6 +190,32 @@ def test_changes_of_several_partitions_are_one_batch() -> None:
             4: [b"4", b"4"],
             2: [b"2"],
         }
+
+    run(test())
+
+
+def test_a_turn_waits_for_each_of_its_batches() -> None:
+    """Changes of one turn in one partition may be in two batches, of which the first may be given up."""
+
+    async def test() -> None:
+        broker = MemoryBroker()
+        broker.gate.clear()
+        writers = Writers(broker, Layout(1, 1, ("n1",)), "n1", 1, None)
+        writers.add(0, b"under way")
+        await asyncio.sleep(0.01)
+        first = writers.add(0, b"of another turn")
+        for _ in range(module.BATCH_CHANGES_MAX):
+            writers.add_in_turn(0, b"x")
+        answer = writers.end_turn()
+        assert answer is not None
+        assert writers.end_turn() is None
+        first.fail(StoreError("a batch was not sent"))
+        broker.gate.set()
+        with pytest.raises(StoreError, match="a batch was not sent"):
+            await answer
+        writers.add_in_turn(0, b"of the next turn")
+        await (writers.end_turn() or first.done)
+        assert [len(records_in(entry)) for entry in broker.logs[0]] == [1, 2]
 
     run(test())
 

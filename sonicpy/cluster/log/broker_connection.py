@@ -18,6 +18,7 @@ from nats.errors import AuthorizationError
 from nats.errors import Error as NatsError
 
 from sonicpy.errors import StoreError
+from sonicpy.server.watching.unexpected import Unexpected
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +32,8 @@ REVOKED = "user authentication"
 """A part of the brokers' message for a user or password that is no longer valid."""
 CLOSE_S = 1.0
 """The longest time in seconds for sending buffered messages to a broker before leaving it."""
+FLUSH_S = 1.0
+"""The longest time in seconds for which a message waits until a broker takes the buffered ones, if these are many."""
 LOOK_S = 1.0
 LEAVE_S = 9.0
 """The time in seconds for which a log may be silent before its broker is left: above the 4 to 8 seconds of an election,
@@ -81,6 +84,7 @@ class BrokerConnection(Client):
             max_reconnect_attempts=-1,
             ping_interval=5,
             max_outstanding_pings=2,
+            flush_timeout=FLUSH_S,
             error_cb=self._note,
             disconnected_cb=self._note_loss,
             reconnected_cb=self._note_return,
@@ -137,7 +141,12 @@ class BrokerConnection(Client):
             server.uri = server.uri._replace(netloc=f"{unquote_each(credentials)}{mark}{place}")
 
     async def _attempt_reconnect(self) -> None:
-        """Continue with another broker."""
+        """Continue with another broker, without the messages that are still buffered for the last one.
+
+        nats-py would send them first, when callers have been told that the outcome is unknown: an old change could undo
+        a newer one. Subscriptions begin anew by themselves.
+        """
+        self._pending, self._pending_data_size = [], 0
         with self._leaving():
             await super()._attempt_reconnect()
 
@@ -224,6 +233,7 @@ async def leave_silent_brokers(connection: BrokerConnection, silence_s: Callable
         silence_s: returns the time in seconds since a log last answered.
     """
     clock = asyncio.get_running_loop().time
+    unexpected = Unexpected(logger, "while a silent broker was left")
     wait_s, not_before_s = LEAVE_AGAIN_S, 0.0
     while True:
         await asyncio.sleep(LOOK_S)
@@ -236,4 +246,7 @@ async def leave_silent_brokers(connection: BrokerConnection, silence_s: Callable
                 )
             not_before_s = clock() + wait_s
             wait_s = min(2 * wait_s, LEAVE_AGAIN_S_MAX)
-            await connection.force_reconnect()
+            try:
+                await connection.force_reconnect()
+            except Exception as error:  # noqa: BLE001 - brokers that are silent later have to be left, too
+                unexpected.log(error)

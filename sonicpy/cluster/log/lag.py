@@ -6,12 +6,16 @@ of its oldest sample.
 """
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from sonicpy.cluster.log.broker import Epoch, LogGone, LogKeeper, Unacknowledged
+from sonicpy.server.watching.unexpected import Unexpected
+
+logger = logging.getLogger(__name__)
 
 LOOK_S = 3.0
 """The pause in seconds between two requests for the state of a log."""
@@ -58,11 +62,15 @@ class Lag:
 
     async def run(self) -> None:
         """Request the states of the logs until cancelled."""
+        unexpected = Unexpected(logger, "while the states of the logs were requested")
         while True:
             logs = sorted(self._logs())
             self._silent_since_s = {log: since_s for log, since_s in self._silent_since_s.items() if log in logs}
             for log in logs:
-                await self.look(log)
+                try:
+                    await self.look(log)
+                except Exception as error:  # noqa: BLE001 - the silence of later requests has to be noticed, too
+                    unexpected.log(error)
                 await asyncio.sleep(max(LOOK_S / len(logs), 1 / LOOKS_PER_SECOND_MAX))
 
     async def look(self, log: int) -> None:

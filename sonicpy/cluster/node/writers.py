@@ -24,12 +24,13 @@ class Writers:
 
     Attributes:
         each: the writer of each log.
-        turn: partition -> the batch with changes of the turn under way.
+        turn: partition -> the last batch with changes of the turn under way.
         written: partition -> the position up to which this node has acknowledged changes.
     """
 
     def __init__(self, log: LogKeeper, layout: Layout, name: str, incarnation: int, claim: RightToWrite | None) -> None:
         self.turn: dict[int, OpenBatch] = {}
+        self._waits: dict[asyncio.Future[int], None] = {}  # of all batches of the turn: a partition may have several
         self.written = [0] * layout.partitions
         self.each = [
             LogWriter(log, number, name, incarnation, self._note_acknowledged, claim=claim)
@@ -54,16 +55,17 @@ class Writers:
 
     def add_in_turn(self, partition: int, record: bytes) -> None:
         """Add a change whose reply waits for the end of the turn under way; see `end_turn`."""
-        self.turn[partition] = self.add(partition, record)
+        batch = self.turn[partition] = self.add(partition, record)
+        self._waits[batch.done] = None
 
     def end_turn(self) -> "asyncio.Future[Any] | None":
         """End the turn under way; return the future of the acknowledgement of all its changes; None: it changed
         nothing.
         """
-        turn, self.turn = self.turn, {}
-        if not turn:
+        if not self.turn:
             return None
-        waits = list(dict.fromkeys([batch.done for batch in turn.values()]))
+        waits = list(self._waits)
+        self.turn, self._waits = {}, {}
         if len(waits) == 1:
             return waits[0]
         return asyncio.gather(*map(asyncio.shield, waits))

@@ -15,7 +15,9 @@ from sonicpy.cluster.log.broker import NotReady
 from sonicpy.cluster.log.ending import end
 from sonicpy.cluster.log.vault import Vault
 from sonicpy.cluster.registry.registry import cluster_at
-from sonicpy.errors import ConfigError, InvalidArgument, StoreError
+from sonicpy.errors import ConfigError, InvalidArgument, SonicError, StoreError
+from sonicpy.ids import shown
+from sonicpy.server.watching.unexpected import Unexpected
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +27,8 @@ LOOK_S = 0.4
 Change = Callable[[dict[str, Any]], bool]
 BYTES_MAX = 900_000
 """The most bytes of the value: the brokers take at most 1 MiB per message."""
+WHERE = "the registry of the cluster"
+ALLOWED = "allowed is a JSON object of keys by name"
 
 
 class RegisteredKeys:
@@ -41,13 +45,19 @@ class RegisteredKeys:
 
     async def follow(self) -> None:
         """Read the keys again and again, until the task is cancelled."""
+        unexpected, told = Unexpected(logger, "while the keys were read"), ""
         while True:
             try:
                 await self.look()
+                told = ""
             except NotReady:  # the keys stay as they were read: brokers that are gone revoke nothing
                 pass
-            except ConfigError as error:
-                logger.error("%s", error)
+            except SonicError as error:
+                if str(error) != told:
+                    told = str(error)
+                    logger.error("%s", error)
+            except Exception as error:  # noqa: BLE001 - keys that are revoked later have to end, too
+                unexpected.log(error)
             await asyncio.sleep(LOOK_S)
 
     async def look(self) -> None:
@@ -55,7 +65,8 @@ class RegisteredKeys:
 
         Raises:
             NotReady: no broker answers.
-            ConfigError: a key cannot be read; the keys stay as they were.
+            ConfigError: the keys, or one of them, cannot be read; the keys stay as they were.
+            StoreError: the brokers refuse.
         """
         noted = await self._vault.get(VALUE)
         if noted is not None and noted.revision != self._revision:
@@ -64,8 +75,18 @@ class RegisteredKeys:
 
 
 def _unpacked(value: bytes) -> dict[str, Key]:
-    held: dict[str, Any] = json.loads(value)
-    return {name: unpack_key(name, packed, "the registry of the cluster") for name, packed in held.items()}
+    return {name: unpack_key(name, packed, WHERE) for name, packed in _packed(value).items()}
+
+
+def _packed(value: bytes) -> dict[str, Any]:
+    """Return the packed keys in a value by name. Raises ConfigError if it cannot be read."""
+    try:
+        held = json.loads(value)
+    except ValueError as error:  # UnicodeDecodeError among them
+        raise ConfigError(f"{WHERE}: the value {VALUE} cannot be read: {error}; {ALLOWED}.") from error
+    if not isinstance(held, dict):
+        raise ConfigError(f"{WHERE}: the value {VALUE} is {shown(held)}; {ALLOWED}.")
+    return held
 
 
 class ClusterKeys:
@@ -120,11 +141,12 @@ async def change_keys(vault: Vault, change: Change) -> dict[str, Any]:
         change: changes a dict of keys by name, and returns whether it has changed anything.
 
     Raises:
+        ConfigError: the present keys cannot be read.
         InvalidArgument: there would be too many keys for one value.
         StoreError: another command changed them at the same time, or the brokers refuse.
     """
     noted = await vault.get(VALUE)
-    held: dict[str, Any] = {} if noted is None else json.loads(noted.value)
+    held: dict[str, Any] = {} if noted is None else _packed(noted.value)
     if change(held):
         value = json.dumps(held, separators=(",", ":")).encode()
         if len(value) > BYTES_MAX:
@@ -140,7 +162,9 @@ async def change_keys(vault: Vault, change: Change) -> dict[str, Any]:
 
 @contextlib.asynccontextmanager
 async def following(vault: Vault) -> AsyncIterator[RegisteredKeys]:
-    """Follow the keys of a cluster inside a `with` block; yield these keys."""
+    """Follow the keys of a cluster inside a `with` block; yield these keys. Raises ConfigError if they cannot be read
+    at first.
+    """
     keys = RegisteredKeys(vault)
     with contextlib.suppress(NotReady):
         await keys.look()
