@@ -140,12 +140,14 @@ class Answers(TextReader):
 
     def objects_passing(
         self, collection: str, bucket: str, filter: str, *, limit: int | None = None, below: int | None = None
-    ) -> list[tuple[int, str]]:
-        """Return the IIDs and names of the objects of a bucket that pass a filter, the newest first.
+    ) -> tuple[int | None, list[tuple[int, str]]]:
+        """Return the number of a bucket, and the IIDs and names of its objects that pass a filter, the newest first;
+        the number of a bucket that does not exist is None.
 
         Args:
             limit: the most objects; None: all.
-            below: only objects with an IID below this one, which are older; None: all.
+            below: only objects with an IID below this one, which are older; None: all. A bucket of another number
+                counts its IIDs anew.
         """
         from sonicpy.index.search.masks import everybody  # noqa: PLC0415  loaded when it is needed
         from sonicpy.index.search.refine import check_ranking  # noqa: PLC0415  loaded when it is needed
@@ -154,11 +156,11 @@ class Answers(TextReader):
         check_ranking(self._config)
         with self._engine.read_words(collection, bucket) as lexicon:
             if lexicon is None:
-                return []
+                return None, []
             reader, most = lexicon.reader, lexicon.reader.state.next_iid
             found = everybody(reader, condition_of(filter))
             iids = found.newest(most if limit is None else limit, most if below is None else below)
-            return list(zip(iids, reader.oids(iids), strict=True))
+            return reader.state.bucket, list(zip(iids, reader.oids(iids), strict=True))
 
     def find_hits(self, search: Search) -> Hits:
         """Return the answer to a search. Raises like `query`."""

@@ -110,7 +110,7 @@ class Index(Answers, Listing, Mirroring, Changing, TextDigests):
             return super().flush(collection, bucket, object)
         bucket = bucket_of_filter(bucket, object)
         with self.batch():
-            found = self.objects_passing(collection, bucket, filter_text(filter))
+            _, found = self.objects_passing(collection, bucket, filter_text(filter))
             for _, name in found:
                 self.flush_object(collection, bucket, name)
         return len(found)

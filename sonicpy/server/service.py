@@ -287,16 +287,19 @@ class Service(BaseService):
         """Erase the objects that pass a filter, the newest first, a few between two turns; return their number.
 
         Each is erased in the turn in which it is found to pass, so others may change objects meanwhile; objects that
-        are new stay. The log has an erasure for each.
+        are new stay, as do those of a bucket that replaces this one. The log has an erasure for each.
         """
-        erased, below, synced = 0, None, None
-        while found := self.index.objects_passing(collection, bucket, filter, limit=OBJECTS_A_TURN, below=below):
+        erased, synced = 0, None
+        number, found = self.index.objects_passing(collection, bucket, filter, limit=OBJECTS_A_TURN)
+        present = number
+        while found and present == number:
             for _, name in found:
                 self.index.flush_object(collection, bucket, name)
             erased, below = erased + len(found), found[-1][0]
             synced = self.committer.seal(self)
             await self.committer.remove()
             await asyncio.sleep(0)
+            present, found = self.index.objects_passing(collection, bucket, filter, limit=OBJECTS_A_TURN, below=below)
         if synced is not None:
             await asyncio.shield(synced)
         return erased

@@ -11,12 +11,18 @@ import pytest
 
 import sonicpy
 from sonicpy.config import Config, ServerConfig
-from sonicpy.errors import ShuttingDown, StoreError, WorkerError
+from sonicpy.errors import ShuttingDown, StoreError, StoreFull, WorkerError
+from sonicpy.http.backend import TextRow
 from sonicpy.index.ingest.embedding_job import embed_texts
 from sonicpy.server.jobs import embedding
 from sonicpy.server.jobs.embedding import Embedding
+from sonicpy.server.web import http
+from sonicpy.server.web.http import ServerBackend
+from sonicpy.server.web.http_protocol import Pace
+from tests.in_loop import serving_with, set_commit_after
 from tests.processes import HOST, Server, free_port
 from tests.server.peer import Peer
+from tests.server.test_passes import full_log
 
 MODEL = """
 from pathlib import Path
@@ -394,3 +400,39 @@ def test_a_stop_ends_what_waits_for_vectors(tmp_path: Path) -> None:
 
     with sonicpy.open(tmp_path / "store") as index:
         asyncio.run(stop(index))
+
+
+def test_rows_before_one_that_waits_for_a_vector_are_in_the_log(
+    tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Meanwhile the disk is full for the changes of others, which must not take those rows with them."""
+    set_commit_after(monkeypatch, 60.0)
+    monkeypatch.setattr(http, "TURN_S", 60.0)
+    vector_of, is_full = Embedding.vector_of, False
+
+    async def fails_for_others(self: Embedding, text: str, *, is_question: bool) -> str | None:
+        made = await vector_of(self, text, is_question=is_question)
+        if is_full:
+            with full_log():
+                self._index.push("c", "b", "another", "text")  # type: ignore[union-attr]
+                with pytest.raises(StoreFull):
+                    self._index.engine.store.seal()  # type: ignore[union-attr]
+        return made
+
+    async def push() -> None:
+        nonlocal is_full
+        async with serving_with(tmp_path, {"server": {"embed": model}}) as (service, _):
+            service.unready = None
+            backend = ServerBackend(service, Pace())
+            row = TextRow("c", "b", "boat", "the boat", None)
+            try:
+                assert await backend.push_rows([row], upsert=True) == []
+                monkeypatch.setattr(Embedding, "vector_of", fails_for_others)
+                changed, is_full = row._replace(text="the hive", vector=[1] * 24), True
+                rows = [row._replace(object="jazz", vector=[1] * 24), changed, row]  # the last becomes due in the turn
+                assert await backend.push_rows(rows, upsert=True) == []
+                assert sorted(service.index.objects("c", "b")) == ["boat", "jazz"]
+            finally:
+                await service.embedding.stop()  # type: ignore[union-attr]
+
+    asyncio.run(push())

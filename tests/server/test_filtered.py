@@ -59,3 +59,30 @@ def test_an_erasure_by_a_filter_beside_other_changes(tmp_path: Path) -> None:
             assert sorted(index.query("c", "b", "text")) == ["o100", "o7"]
 
     asyncio.run(erase())
+
+
+@pytest.mark.parametrize("how", ["flush", "restore"])
+def test_an_erasure_by_a_filter_ends_with_its_bucket(tmp_path: Path, how: str) -> None:
+    names = [f"o{number}" for number in range(100)]
+
+    async def erase() -> None:
+        async with serving_with(tmp_path / "store", {}) as (service, _):
+            index = service.index
+            for name in names:
+                index.push("c", "b", name, "text", tags=["old"])
+            index.engine.commit()
+            index.backup(tmp_path / "backup")
+            erasing = asyncio.create_task(service.flush_passing("c", "b", "old"))
+            for _ in range(4):
+                await asyncio.sleep(0)
+            assert 20 < (left := index.count_objects("c", "b")) < 100, "it is under way"
+            if how == "restore":
+                index.restore(tmp_path / "backup")
+            else:
+                index.flush("c", "b")
+                for name in names:
+                    index.push("c", "b", name, "text", tags=["old"])
+            assert await erasing == 100 - left
+            assert sorted(index.objects("c", "b")) == sorted(names), "the new bucket stays whole"
+
+    asyncio.run(erase())

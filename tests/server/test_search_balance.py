@@ -50,7 +50,7 @@ class Process:
     was_ready: bool = True
     is_killed: bool = False
     pid: int = 0
-    heard_s: float = 0.0
+    silence_s: float = 0.0
     idle_since_s: float = 0.0
     sent: list[object] = field(default_factory=list)
 
@@ -163,18 +163,34 @@ class TestHowMany:
 
 
 def test_one_that_tells_nothing_is_asked_and_then_killed(clock: Clock) -> None:
-    silent, talkative = Process(heard_s=clock.now), Process(heard_s=clock.now)
+    silent, talkative = Process(), Process()
     subject = Pool(2, silent, talkative)
-    subject._end_silent()
+    wait_for(subject, clock, pool.SILENCE_S / 2)
     assert silent.sent == []
-    clock.now += pool.SILENCE_S / 2 + 1
-    subject._end_silent()
+    wait_for(subject, clock, pool.TICK_S)
     assert silent.sent == talkative.sent == [AskReport()]
-    talkative.heard_s = clock.now
-    clock.now += pool.SILENCE_S / 2
-    subject._end_silent()
+    talkative.silence_s = 0.0
+    wait_for(subject, clock, pool.SILENCE_S / 2)
     assert (silent.is_killed, talkative.is_killed) == (True, False)
     assert subject.connections == 1
+
+
+@pytest.mark.parametrize("was_asked", [False, True])
+def test_a_pause_of_the_main_process_is_not_the_silence_of_others(clock: Clock, was_asked: bool) -> None:
+    process = Process()
+    subject = Pool(1, process)
+    wait_for(subject, clock, pool.SILENCE_S / 2 + (pool.TICK_S if was_asked else 0))
+    clock.now += 10 * pool.SILENCE_S
+    subject._end_silent()
+    assert process.sent and not process.is_killed, "it has had no time to answer"
+    wait_for(subject, clock, pool.SILENCE_S)
+    assert process.is_killed
+
+
+def wait_for(subject: Pool, clock: Clock, seconds: float) -> None:
+    for _ in range(round(seconds / pool.TICK_S)):
+        clock.now += pool.TICK_S
+        subject._end_silent()
 
 
 def test_an_unexpected_error_ends_nothing(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

@@ -6,7 +6,7 @@ away.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sonicpy.channel.commands import Explain, Push, Query, Upsert
@@ -137,21 +137,29 @@ class Embedding:
         made = await asyncio.gather(*(self._made_or_error(self._vector_of_any(text)) for text in texts))
         return dict(zip(due, made, strict=True))
 
-    async def with_row_vector(self, row: "TextRow", place: int, made: Made, *, upsert: bool) -> "TextRow":
+    async def with_row_vector(
+        self, row: "TextRow", place: int, made: Made, seal: Callable[[], Awaitable[None]], *, upsert: bool
+    ) -> "TextRow":
         """Return a row of a bulk request with its vector, to be pushed at once; see `vector_of_upsert`.
 
         Args:
             place: its place among the rows of `vectors_of`.
             made: the result of `vectors_of`. The object may have changed since, perhaps by a row before.
+            seal: writes the changes of the rows before to the log. It is awaited before the vector is, because an error
+                of another connection's changes would undo them meanwhile.
 
         Raises:
             InvalidArgument: the row is refused, because it has no vector, and needs one.
-            StoreError: as `forget`.
+            StoreError: as `forget` and `seal`.
         """
         if place not in made and not (upsert and self.is_row_due(row, upsert=True)):
             return row
         text = row.texts or row.text
-        vector = made[place] if place in made else await self._made_or_error(self._vector_for(*row[:3], text, row.lang))
+        if place in made:
+            vector = made[place]
+        else:
+            await seal()
+            vector = await self._made_or_error(self._vector_for(*row[:3], text, row.lang))
         if isinstance(vector, SonicError):
             raise InvalidArgument(f"the text has no vector: {sentence_of(vector)}") from vector
         if vector is None and upsert:

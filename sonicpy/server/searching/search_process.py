@@ -70,7 +70,7 @@ class SearchProcess:
         connections: the number of connections that it serves.
         most: the most connections that it takes: each needs a descriptor.
         fresh: the number of connections received since its last report.
-        heard_s: the time of its last message in seconds, by the monotonic clock.
+        silence_s: for how many seconds it has sent no message; `SearchProcesses` counts them.
         owes_since_s: the time at which a report was requested, by the monotonic clock; None: no report is due.
         busy: the share of time in which its loop ran, by its last report.
         active: the number of connections that sent lines, by its last report, if it was busy.
@@ -92,7 +92,8 @@ class SearchProcess:
         self.busy = 0.0
         self.active = 0
         self.open_graphs = 0
-        self.idle_since_s = self.heard_s = time.monotonic()
+        self.idle_since_s = time.monotonic()
+        self.silence_s = 0.0
         self.owes_since_s: float | None = None
         self.is_ready = self.was_ready = self.is_retiring = self.is_leaving = False
         self._index = index
@@ -183,7 +184,7 @@ class SearchProcess:
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _receive(self, message: object, descriptor: int) -> None:
-        self.heard_s = time.monotonic()
+        self.silence_s = 0.0
         if isinstance(message, Handover):
             self._take_back(message, descriptor)
         else:
@@ -219,7 +220,7 @@ class SearchProcess:
         if message.unanswered is not None and self._index.questions is not None:
             self._index.questions.add(message.unanswered)
         self.fresh = 0
-        self.owes_since_s = None if message.busy < IDLE_SHARE else self.heard_s
+        self.owes_since_s = None if message.busy < IDLE_SHARE else time.monotonic()
         if message.was_asked:
             self._settle_report()
 

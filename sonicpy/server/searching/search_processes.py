@@ -75,6 +75,7 @@ class SearchProcesses:
         self._leaving: list[SearchProcess] = []  # asked to end, without connections
         self._is_stopping = False
         self._next_start_s = 0.0
+        self._looked_s = time.monotonic()
         self._here = LoopLoad()
         self._all_busy_s = 0.0
         self._has_moved = False  # connections, at the last tick
@@ -209,9 +210,12 @@ class SearchProcesses:
             )
 
     def _end_silent(self) -> None:
-        """Kill processes that are stopped or hang; others replace them."""
+        """Kill processes that are stopped or hang, though they were asked for a report; others replace them."""
+        now = time.monotonic()
+        passed_s = min(now - self._looked_s, 2 * TICK_S)  # a pause of this process is not the silence of the others
+        self._looked_s = now
         for process in list(self._processes):
-            silence_s = time.monotonic() - process.heard_s
+            silence_s = process.silence_s = process.silence_s + passed_s
             if silence_s > (SILENCE_S if process.was_ready else START_S):
                 self._ended(process, expected=False, how=f"showed no sign of life for {silence_s:.0f} s and was killed")
             elif process.is_ready and silence_s > SILENCE_S / 2:

@@ -227,7 +227,7 @@ class ServerBackend:
                 while place < len(rows) and time.perf_counter() < deadline:
                     row = rows[place]
                     if embedding is not None and made is not None:
-                        row = await embedding.with_row_vector(row, place, made, upsert=upsert)
+                        row = await embedding.with_row_vector(row, place, made, self._seal, upsert=upsert)
                     if is_long(row) and not upsert:
                         text, options = text_and_others(row)
                         await self._in_pieces("push", *row[:3], text, row.lang, **options)

@@ -225,9 +225,9 @@ class LimitedProtocol(HttpToolsProtocol):
     def __init__(self, connections: Connections, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._connections = connections
-        self._head_bytes = 0
+        self._head_bytes = 0  # of the address and of complete headers
+        self._open_bytes = 0  # of the last packets, in which no part of a request ended
         self._dropped_bytes = 0
-        self._in_head = True
         self.waits_since = time.monotonic()
         self._due = self.waits_since + HEAD_S
         self._stuck_since = math.inf
@@ -328,10 +328,9 @@ class LimitedProtocol(HttpToolsProtocol):
         self._handle(data)
 
     def _handle(self, data: bytes) -> None:
-        if self._in_head:  # the callbacks do not see a header before its end
-            self._head_bytes += len(data)
+        self._open_bytes += len(data)  # unless a callback tells of a part: they do not see a header before its end
         super().data_received(data)
-        if self._in_head and self._head_bytes > HEAD_BYTES_MAX and not self._has_ended:
+        if self._head_bytes + self._open_bytes > HEAD_BYTES_MAX and not self._has_ended:
             self.send_400_response(LONG_HEAD)
 
     def on_message_begin(self) -> None:
@@ -339,8 +338,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if len(self.pipeline) >= PIPELINE_MAX:
             self._stop(f"More than {PIPELINE_MAX} requests wait for answers.")
         super().on_message_begin()
-        self._in_head = True
-        self._head_bytes = 0
+        self._head_bytes = self._open_bytes = 0
         self._due = time.monotonic() + HEAD_S
 
     def on_url(self, url: bytes) -> None:
@@ -359,14 +357,14 @@ class LimitedProtocol(HttpToolsProtocol):
         raise TooMuchSent(reason)
 
     def _count(self, count: int) -> None:
+        self._open_bytes = 0
         self._head_bytes += count
         if self._head_bytes > HEAD_BYTES_MAX:
             self._stop(LONG_HEAD)
 
     def on_headers_complete(self) -> None:
         """Begin the answer."""
-        self._in_head = False
-        self._dropped_bytes = 0
+        self._head_bytes = self._open_bytes = self._dropped_bytes = 0  # the headers behind a body count anew
         if not self.url.startswith(b"/"):
             self.headers[:] = [header for header in self.headers if header[0] != b"host"]
             self.headers.append((b"host", authority_of(self.url)))
@@ -386,6 +384,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body. Raises TooMuchSent if an ignored body exceeds DROPPED_BYTES_MAX."""
+        self._open_bytes = 0
         if self.cycle.response_complete:
             self._dropped_bytes += len(body)
             if self._dropped_bytes > DROPPED_BYTES_MAX:
