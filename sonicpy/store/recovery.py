@@ -169,7 +169,11 @@ class RecoveringStore(StoreReader):
         view = self.view
         if view is not None:
             holder: Any = view.writer_cache.get((collection, bucket))  # it has at hand what the view looks up
-            here: bool = holder.has_digest(oid, digest) if holder else view.has_digest(collection, bucket, oid, digest)
+            here: bool
+            try:
+                here = holder.has_digest(oid, digest) if holder else view.has_digest(collection, bucket, oid, digest)
+            except UNDECODED as error:  # as `reading`
+                raise self.damaged(error) from error
             return here
         with self.reading() as view:
             found: bool = view.has_digest(collection, bucket, oid, digest)

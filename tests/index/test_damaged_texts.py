@@ -172,3 +172,19 @@ def test_a_damaged_note_of_a_mirror_is_named(folder: Path) -> None:
     put(folder, tables.FACTS, fact_key(0, MIRRORS), b"{")
     [fault] = verify_folder(folder)
     assert fault.startswith("c/b: the mirrors of a bucket cannot be read")
+
+
+@pytest.mark.parametrize("table", [tables.OIDS, tables.OBJECTS])
+def test_an_upsert_beside_other_changes_names_the_damage(tmp_path: Path, table: int) -> None:
+    folder = tmp_path / "store"
+    with Index(folder) as index, index.batch():
+        for number in range(2_000):  # too many for a small bucket
+            index.upsert("c", "b", f"o{number}", f"amber boat {number}", "none")
+    for key, row in rows_of(folder, table):
+        put(folder, table, key, row[: len(row) // 2])
+    with Index(folder) as index, pytest.raises(StoreDamaged, match="the store .* is damaged"), index.batch():
+        index.push("c", "other", "o", "amber", "none")
+        index.upsert("c", "b", "o7", "amber hive", "none")
+    with Index(folder) as index, pytest.raises(StoreDamaged, match="the store .* is damaged"), index.batch():
+        index.push("c", "other", "o", "amber", "none")
+        index.push_many([("c", "b", "o7", "amber hive")], upsert=True)
