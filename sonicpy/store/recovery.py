@@ -36,6 +36,7 @@ from sonicpy.store.reader import StoreReader
 from sonicpy.store.refused_changes import Refusals
 from sonicpy.store.rows.meta import POSITION, note_format, read_position, write_identity
 from sonicpy.store.rows.table_checks import buckets_in
+from sonicpy.store.rows.undecoded import UNDECODED
 from sonicpy.store.views.open_cache import OpenCache
 from sonicpy.store.views.read_cache import SnapshotCache
 from sonicpy.store.views.write_cache import WriteCache
@@ -131,9 +132,12 @@ class RecoveringStore(StoreReader):
         """Return the result of `work`, which changes rows without a log record, but nothing that was acknowledged.
 
         Raises:
-            StoreError: `work` failed twice.
+            StoreError: `work` failed twice, or a row cannot be decoded.
         """
-        done = self._at_most_twice(_do, work)
+        try:
+            done = self._at_most_twice(_do, work)
+        except UNDECODED as error:
+            raise self.damaged(error) from error
         self.is_torn = False
         return done
 
@@ -159,13 +163,17 @@ class RecoveringStore(StoreReader):
 
     def has_digest(self, collection: str, bucket: str, oid: str, digest: bytes) -> bool:
         """Return whether the text of an object has this digest. Only the thread that may change the store calls
-        this."""
+        this. Raises StoreDamaged if a row cannot be decoded."""
         if self.has_removals or self.is_torn:
             return False  # the change takes away the rest first
         view = self.view
         if view is not None:
             holder: Any = view.writer_cache.get((collection, bucket))  # it has at hand what the view looks up
-            here: bool = holder.has_digest(oid, digest) if holder else view.has_digest(collection, bucket, oid, digest)
+            here: bool
+            try:
+                here = holder.has_digest(oid, digest) if holder else view.has_digest(collection, bucket, oid, digest)
+            except UNDECODED as error:  # as `reading`
+                raise self.damaged(error) from error
             return here
         with self.reading() as view:
             found: bool = view.has_digest(collection, bucket, oid, digest)
@@ -285,6 +293,8 @@ class RecoveringStore(StoreReader):
                 view.release()
             except MapFull as error:
                 self._recover(error)
+            except UNDECODED as error:  # some rows that changes add to are first read here
+                raise self.damaged(error) from error
             else:
                 self._is_new = self._notes_format = False
                 self._committed_position = self._log.position

@@ -11,9 +11,12 @@ import sonicpy
 from sonicpy import Index
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import SonicError, StoreDamaged
+from sonicpy.index.maintenance.verify import verify_folder
 from sonicpy.store.disk import table_numbers as tables
+from sonicpy.store.rows.bucket_rules import MIRRORS
 from sonicpy.store.rows.bucket_state import FIELD_NAMES
-from sonicpy.store.rows.keys import length_key
+from sonicpy.store.rows.keys import fact_key, length_key
+from sonicpy.store.rows.language_counts import LANGUAGES
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths
 from tests.index.test_damage import change, rows_of
 from tests.support.examples import thinned
@@ -127,3 +130,61 @@ def test_an_object_behind_a_gap_that_has_no_room_is_damage() -> None:
     with pytest.raises(DamagedBytes, match="too far"):
         lengths[1 << 62] = 1
     assert lengths.packed == b"abc"
+
+
+LANGUAGES_KEY = fact_key(0, LANGUAGES)
+
+
+def counted(folder: Path) -> bytes:
+    """Return the fact that counts the languages of the texts in the bucket."""
+    [row] = [row for key, row in rows_of(folder, tables.FACTS, b"") if key == LANGUAGES_KEY]
+    return row
+
+
+@pytest.mark.parametrize("fact", [b"eng!12 +", b"eng\xa012 +", b"eng 12 +,\xe5", b"eng"])
+def test_damaged_counts_of_languages_stop_no_change(
+    tmp_path: Path, fact: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """They are read at the commit, behind the answer to the change."""
+    folder = tmp_path / "store"
+    with Index(folder) as index, index.batch():
+        for number in range(12):
+            index.push("c", "b", f"o:{number}", "an amber boat", "eng")
+    assert counted(folder) == b"eng 12 +"
+    put(folder, tables.FACTS, LANGUAGES_KEY, fact)
+    [fault] = verify_folder(folder)
+    assert fault == f"c/b: the counts of the languages of a bucket cannot be read: {fact!r}"
+    with sonicpy.open(folder, read_only=True) as index, pytest.raises(StoreDamaged, match="counts of the languages"):
+        list(index.holdings("c", "b"))
+    with Index(folder) as index:
+        index.push("c", "b", "o:new", "an amber hive", "deu")
+        index.engine.commit()
+        index.push("c", "b", "o:newer", "an amber hive", "deu")
+    assert "languages are counted anew" in caplog.text
+    assert verify_folder(folder) == [] and counted(folder) == b"deu 2"
+    with Index(folder) as index:
+        assert index.query("c", "b", "hive", lang="none").objects == ["o:newer", "o:new"]
+
+
+def test_a_damaged_note_of_a_mirror_is_named(folder: Path) -> None:
+    with Index(folder) as index:
+        index.claim("c", "b", "a source")
+    put(folder, tables.FACTS, fact_key(0, MIRRORS), b"{")
+    [fault] = verify_folder(folder)
+    assert fault.startswith("c/b: the mirrors of a bucket cannot be read")
+
+
+@pytest.mark.parametrize("table", [tables.OIDS, tables.OBJECTS])
+def test_an_upsert_beside_other_changes_names_the_damage(tmp_path: Path, table: int) -> None:
+    folder = tmp_path / "store"
+    with Index(folder) as index, index.batch():
+        for number in range(2_000):  # too many for a small bucket
+            index.upsert("c", "b", f"o{number}", f"amber boat {number}", "none")
+    for key, row in rows_of(folder, table):
+        put(folder, table, key, row[: len(row) // 2])
+    with Index(folder) as index, pytest.raises(StoreDamaged, match="the store .* is damaged"), index.batch():
+        index.push("c", "other", "o", "amber", "none")
+        index.upsert("c", "b", "o7", "amber hive", "none")
+    with Index(folder) as index, pytest.raises(StoreDamaged, match="the store .* is damaged"), index.batch():
+        index.push("c", "other", "o", "amber", "none")
+        index.push_many([("c", "b", "o7", "amber hive")], upsert=True)

@@ -10,6 +10,7 @@ from unittest import mock
 
 import pytest
 
+from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import InvalidArgument, StoreDamaged, StoreError, StoreFull
 from sonicpy.store import store as store_module
 from sonicpy.store.changing import mutations
@@ -18,6 +19,7 @@ from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, PushT
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.table_rows import MapFull
 from sonicpy.store.rows.changes import Touched
+from sonicpy.store.views.write_view import WriteView
 from tests.store.shorthand import found, open_store, push
 
 Answer = TypeVar("Answer")
@@ -273,3 +275,32 @@ def test_the_memory_of_a_transaction_with_many_buckets_is_free_after_its_commit(
 
 def number_of(kind: type) -> int:
     return sum(type(one) is kind for one in gc.get_objects())
+
+
+def test_a_row_that_only_the_commit_reads_refuses_changes(tmp_path: Path) -> None:
+    undecoded = mock.patch.object(WriteView, "flush", side_effect=DamagedBytes("a row is cut off"))
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    with undecoded:
+        with pytest.raises(StoreFull, match=r"until the store can be written again: .* is damaged: a row is cut off"):
+            store.commit()
+        with pytest.raises(StoreFull, match="a row is cut off"):
+            store.apply(push("o2", "alpha"))
+        assert found(store, "alpha") == ["o1"], "acknowledged"
+    store.commit()
+    store.apply(push("o2", "alpha"))
+    store.close()
+    with undecoded, pytest.raises(StoreDamaged, match="is damaged: a row is cut off"):
+        open_store(tmp_path)
+    store = open_store(tmp_path)
+    assert found(store, "alpha") == ["o2", "o1"]
+    store.close()
+
+
+def test_a_row_that_cannot_be_decoded_in_work_without_a_record_is_damage(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.apply(push("o1", "alpha"))
+    with pytest.raises(StoreDamaged, match="is damaged: a row is cut off"):
+        store.maintain(mock.Mock(side_effect=DamagedBytes("a row is cut off")))
+    assert found(store, "alpha") == ["o1"]
+    store.close()

@@ -11,7 +11,8 @@ import pytest
 
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.index.maintenance.verify import verify_folder
-from sonicpy.store.care import check_rows
+from sonicpy.store.care import check_rows, startup
+from sonicpy.store.disk import data_file
 from sonicpy.store.disk.boot_mark import BOOT_FILE
 from sonicpy.store.disk.checkpoint import CHECKPOINT_FILE
 from sonicpy.store.disk.environment import DATA_FILE
@@ -185,6 +186,39 @@ def test_a_short_data_file_of_another_program_is_left_as_it_is(tmp_path: Path) -
         with pytest.raises(StoreError):
             open_store(folder)
         assert (folder / DATA_FILE).read_bytes() == content
+
+
+@pytest.mark.parametrize("machine_page_bytes", [16_384, 65_536])
+def test_a_short_data_file_of_a_machine_with_smaller_pages_is_not_emptied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine_page_bytes: int
+) -> None:
+    for module in (data_file, startup):
+        monkeypatch.setattr(module, "USUAL_PAGE_BYTES", machine_page_bytes)
+    with lmdb.open(os.fspath(tmp_path)) as environment, environment.begin(write=True) as transaction:
+        transaction.put(b"key", b"of another program")
+    content = (tmp_path / DATA_FILE).read_bytes()
+    assert 2 * PAGE_BYTES < len(content) <= 2 * machine_page_bytes
+    with pytest.raises(StoreError, match="holds no index, but other data in data.mdb: choose another folder"):
+        open_store(tmp_path)
+    assert (tmp_path / DATA_FILE).read_bytes() == content
+
+
+def test_a_small_index_of_a_machine_with_smaller_pages_is_not_emptied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its data file was copied alone, without the boot mark and the checkpoint."""
+    store = open_store(tmp_path / "store")
+    store.apply(push("o", "alpha"))
+    store.close()
+    (tmp_path / "copy").mkdir()
+    with lmdb.open(os.fspath(tmp_path / "store"), max_dbs=64) as environment:
+        environment.copy(os.fspath(tmp_path / "copy"), compact=True)
+    assert (tmp_path / "copy" / DATA_FILE).stat().st_size <= 2 * 65_536
+    for module in (data_file, startup):
+        monkeypatch.setattr(module, "USUAL_PAGE_BYTES", 65_536)
+    store = open_store(tmp_path / "copy")
+    assert found(store, "alpha") == ["o"]
+    store.close()
 
 
 def test_a_data_file_whose_creation_was_interrupted_is_made_again(tmp_path: Path) -> None:

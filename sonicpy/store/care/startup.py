@@ -21,6 +21,7 @@ from sonicpy.store.disk.boot_mark import VERSION, note_boot, read_mark
 from sonicpy.store.disk.checkpoint import Checkpoint, read_checkpoint
 from sonicpy.store.disk.data_file import (
     META_PAGES,
+    PAGE_BYTES_MAX,
     USUAL_PAGE_BYTES,
     file_faults,
     is_begun,
@@ -100,17 +101,27 @@ def _forget_unfinished(folder: Path, *, is_own: bool) -> bool:
     Returns:
         Whether the creation was interrupted.
     """
-    data, most = folder / DATA_FILE, META_PAGES * USUAL_PAGE_BYTES
+    data = folder / DATA_FILE
     try:
-        if data.stat().st_size > most or read_checkpoint(folder) is not None:
+        if data.stat().st_size > META_PAGES * PAGE_BYTES_MAX or read_checkpoint(folder) is not None:
             return False
-        if not is_own and not is_begun(data.read_bytes()):
+        content, page_bytes = data.read_bytes(), _page_bytes(data)
+        if len(content) > META_PAGES * page_bytes or (not is_own and not is_begun(content, page_bytes)):
             return False
         os.truncate(data, 0)
         (folder / LOCK_FILE).unlink(missing_ok=True)
         return True
     except OSError as error:
         raise StoreError(f"cannot use {folder} as a store: {error.strerror}") from error
+
+
+def _page_bytes(data: Path) -> int:
+    """Return the size of the pages of a data file, which a machine with other pages may have made."""
+    descriptor = os.open(data, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return next((meta.page_bytes for meta in meta_pages(descriptor)), USUAL_PAGE_BYTES)
+    finally:
+        os.close(descriptor)
 
 
 def _recover(folder: Path, *, keeps_checkpoints: bool) -> None:

@@ -107,10 +107,12 @@ def newest_meta_page(descriptor: int) -> MetaPage:
     return max(found, key=lambda meta: meta.number)
 
 
-def is_begun(content: bytes) -> bool:
+def is_begun(content: bytes, page_bytes: int) -> bool:
     """Return whether a data file has no more than LMDB writes when it makes one: a part of two meta pages, or zeros."""
-    pages = [content[place : place + USUAL_PAGE_BYTES] for place in range(0, len(content), USUAL_PAGE_BYTES)]
-    return len(pages) <= META_PAGES and all(
+    pages = [content[place : place + page_bytes] for place in range(0, len(content), page_bytes)]
+    if len(pages) > META_PAGES or any(meta.pages > META_PAGES for meta in map(meta_page, pages) if meta is not None):
+        return False
+    return all(
         not page.strip(b"\0") or (NUMBER.pack(number) + META_START).startswith(page[: NUMBER.size + len(META_START)])
         for number, page in enumerate(pages)
     )

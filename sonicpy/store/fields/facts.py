@@ -1,6 +1,6 @@
 """The facts of a bucket as a whole: a value for each kind of fact. In records, the OID of a fact is empty."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from sonicpy.store.rows.bucket_rules import MIRRORS, RULES, unpack_rules
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.column_names import COLUMN_NAMES
 from sonicpy.store.rows.keys import fact_key
+from sonicpy.store.rows.language_counts import LANGUAGES, unpack_languages
 from sonicpy.store.rows.meta import uses_of
 from sonicpy.store.rows.named_words import TEXT_NAMES
 from sonicpy.store.rows.order_rows import ORDERED
@@ -71,6 +72,15 @@ class Facts:
             yield "its texts are cut by the rules 8, and the row 'uses' of meta does not name them"
         if keys and uses.FACTS not in uses_of(transaction):
             yield f"facts has {len(keys)} rows, and the row 'uses' of meta does not name the table"
+        from sonicpy.store.rows.mirror_notes import unpack_mirrors  # noqa: PLC0415  not often
+
+        unpack: tuple[tuple[int, Callable[[bytes | None], object]], ...]
+        unpack = (LANGUAGES, unpack_languages), (MIRRORS, unpack_mirrors)  # the check of no other table reads them
+        for kind, read in unpack:
+            try:
+                read(transaction.get(FACTS, fact_key(state.bucket, kind)))
+            except DamagedBytes as error:
+                yield str(error)
 
     def export(self, reader: "BucketReader", iid: int, record: ObjectRecord) -> dict[str, Any]:
         """Return {}: an export has facts in the line of their bucket."""

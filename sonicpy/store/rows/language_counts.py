@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from sonicpy._native.varint import DamagedBytes
+
 LANGUAGES: Final = 2
 """The kind of the fact that counts languages."""
 LANGUAGES_MAX = 64
@@ -32,11 +34,14 @@ class LanguageCount(NamedTuple):
 
 
 def unpack_languages(fact: bytes | None) -> dict[str, LanguageCount]:
-    """Return the counts of a fact, by language. Raises ValueError if the fact is damaged."""
+    """Return the counts of a fact, by language. Raises DamagedBytes."""
     found = {}
-    for entry in fact.decode("ascii").split(",") if fact else ():
-        code, texts, *own = entry.split(" ")
-        found[code] = LanguageCount(int(texts), own == ["+"])
+    try:
+        for entry in fact.decode("ascii").split(",") if fact else ():
+            code, texts, *own = entry.split(" ")
+            found[code] = LanguageCount(int(texts), own == ["+"])
+    except ValueError as error:
+        raise DamagedBytes(f"the counts of the languages of a bucket cannot be read: {fact!r}") from error
     return found
 
 
@@ -67,6 +72,9 @@ def add_languages(fact: bytes | None, changes: Mapping[bytes, int]) -> bytes:
 
     Args:
         changes: the languages of a change, in the form of `texts_of` -> the number of such changes.
+
+    Raises:
+        DamagedBytes: the fact cannot be read.
     """
     counted = unpack_languages(fact)
     for languages, times in changes.items():

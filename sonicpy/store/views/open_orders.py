@@ -4,6 +4,8 @@ first."""
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from sonicpy._native.varint import DamagedBytes
+from sonicpy.late_logger import LateLogger
 from sonicpy.store.disk.table_numbers import FACTS
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows import uses
@@ -14,6 +16,8 @@ from sonicpy.store.views.write_cache import WriteCache
 
 if TYPE_CHECKING:
     from sonicpy.store.views.growing_orders import OrderRows
+
+logger = LateLogger(__name__)
 
 
 class OpenOrders:
@@ -114,7 +118,11 @@ class OpenFacts:
         cache = self._write_cache.of(bucket)
         if waiting := cache.languages:
             fact = cache.facts[LANGUAGES] if LANGUAGES in cache.facts else self._stored_fact(bucket, LANGUAGES)
-            cache.facts[LANGUAGES] = add_languages(fact, waiting)
+            try:
+                cache.facts[LANGUAGES] = add_languages(fact, waiting)
+            except DamagedBytes as error:  # the texts are acknowledged, and only the set of languages matters
+                logger.warning("bucket %d: %s; its languages are counted anew", bucket, error)
+                cache.facts[LANGUAGES] = add_languages(None, waiting)
             waiting.clear()
 
     def _put_facts(self, bucket: int) -> None:
