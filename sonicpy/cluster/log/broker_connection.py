@@ -143,7 +143,7 @@ class BrokerConnection(Client):
     async def _attempt_reconnect(self) -> None:
         """Continue with another broker, without the messages that are still buffered for the last one.
 
-        nats-py would send them first, when callers have been told that the outcome is unknown: an old change could undo
+        nats-py would send them first, although callers got an error, and the outcome was unknown: an old change could undo
         a newer one. Subscriptions begin anew by themselves.
         """
         self._pending, self._pending_data_size = [], 0
