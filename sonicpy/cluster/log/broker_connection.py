@@ -143,8 +143,8 @@ class BrokerConnection(Client):
     async def _attempt_reconnect(self) -> None:
         """Continue with another broker, without the messages that are still buffered for the last one.
 
-        nats-py would send them first, although callers got an error, and the outcome was unknown: an old change could undo
-        a newer one. Subscriptions begin anew by themselves.
+        nats-py would send them first, although their callers got an error: an old change could undo a newer one.
+        Subscriptions begin anew by themselves.
         """
         self._pending, self._pending_data_size = [], 0
         with self._leaving():
