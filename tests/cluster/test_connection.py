@@ -21,6 +21,7 @@ from nats.errors import Error as NatsError  # noqa: E402
 from nats.errors import NoRespondersError  # noqa: E402
 
 from sonicpy.cluster.log import broker_connection as module  # noqa: E402
+from sonicpy.cluster.log.broker import Unacknowledged  # noqa: E402
 from sonicpy.cluster.log.broker_connection import (  # noqa: E402
     LEAVE_AGAIN_S,
     LEAVE_S,
@@ -30,7 +31,7 @@ from sonicpy.cluster.log.broker_connection import (  # noqa: E402
     leave_silent_brokers,
 )
 from sonicpy.cluster.log.ending import close  # noqa: E402
-from sonicpy.cluster.log.jetstream import connect, is_led  # noqa: E402
+from sonicpy.cluster.log.jetstream import ask, connect, is_led  # noqa: E402
 from sonicpy.cluster.operator.dev import HOST, free_ports  # noqa: E402
 from tests.cluster.clusters import broker_program  # noqa: E402
 from tests.cluster.pretender import pretending  # noqa: E402
@@ -238,18 +239,22 @@ class SmallBroker:
 
     Attributes:
         is_stuck: whether it no longer reads from its first connection.
+        heard: the lines of each connection, by their order.
     """
 
     def __init__(self) -> None:
         self.writers: list[asyncio.StreamWriter] = []
         self.is_stuck = False
+        self.heard: list[list[bytes]] = []
         self.ended = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.writers.append(writer)
+        self.heard.append(lines := [])
         writer.write(b'INFO {"server_id":"x","max_payload":1048576}\r\n')
         with contextlib.suppress(OSError, ValueError):  # a line that is too long
             while line := await reader.readline():
+                lines.append(line)
                 if line.startswith(b"PING"):
                     writer.write(b"PONG\r\n")
                 while self.is_stuck and writer is self.writers[0]:
@@ -288,6 +293,44 @@ def test_a_broker_that_takes_no_bytes_is_left_in_time(monkeypatch: pytest.Monkey
             connection._transport.write(b"PUB s 1048576\r\n" + bytes(32 << 20))  # more than sockets hold
             await connection.force_reconnect()
             await wait_until_again(broker, connection)
+
+    run(test())
+
+
+def test_what_was_given_up_is_not_sent_to_the_next_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change whose outcome was reported as unknown must not take effect later, when it may undo newer ones."""
+    monkeypatch.setattr(module, "CLOSE_S", 0.1)
+
+    async def test() -> None:
+        async with connected() as (broker, connection):
+            broker.is_stuck = True
+            connection._transport.write(b"PUB s 1048576\r\n" + bytes(32 << 20))
+            for _ in range(3):
+                with pytest.raises(Unacknowledged):
+                    await ask(connection, "changes", b"given up", timeout_s=0.05)
+            await connection.force_reconnect()
+            await wait_until_again(broker, connection)
+            with pytest.raises(Unacknowledged):
+                await ask(connection, "changes", b"new", timeout_s=0.05)
+            await until_in_loop(lambda: b"new\r\n" in broker.heard[1], "the broker has got the next change")
+            assert b"given up\r\n" not in broker.heard[1]
+            assert any(line.startswith(b"SUB _INBOX.") for line in broker.heard[1])  # so answers come
+
+    run(test())
+
+
+def test_a_broker_that_takes_no_bytes_delays_a_question_for_a_moment_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CLOSE_S", 0.1)
+    monkeypatch.setattr(module, "FLUSH_S", 0.1)
+
+    async def test() -> None:
+        async with connected() as (broker, connection):
+            broker.is_stuck = True
+            connection._transport.write(b"PUB s 1048576\r\n" + bytes(32 << 20))
+            for _ in range(5):
+                with pytest.raises(Unacknowledged):
+                    await ask(connection, "changes", bytes(1 << 20), timeout_s=0.05)
+            assert len(broker.writers) == 1  # it was not left before
 
     run(test())
 

@@ -32,6 +32,8 @@ REVOKED = "user authentication"
 """A part of the brokers' message for a user or password that is no longer valid."""
 CLOSE_S = 1.0
 """The longest time in seconds for sending buffered messages to a broker before leaving it."""
+FLUSH_S = 1.0
+"""The longest time in seconds for which a message waits until a broker takes the buffered ones, if these are many."""
 LOOK_S = 1.0
 LEAVE_S = 9.0
 """The time in seconds for which a log may be silent before its broker is left: above the 4 to 8 seconds of an election,
@@ -82,6 +84,7 @@ class BrokerConnection(Client):
             max_reconnect_attempts=-1,
             ping_interval=5,
             max_outstanding_pings=2,
+            flush_timeout=FLUSH_S,
             error_cb=self._note,
             disconnected_cb=self._note_loss,
             reconnected_cb=self._note_return,
@@ -138,7 +141,12 @@ class BrokerConnection(Client):
             server.uri = server.uri._replace(netloc=f"{unquote_each(credentials)}{mark}{place}")
 
     async def _attempt_reconnect(self) -> None:
-        """Continue with another broker."""
+        """Continue with another broker, without the messages that are still buffered for the last one.
+
+        nats-py would send them first, after their outcome was reported as unknown: an old change could undo a newer
+        one. Subscriptions begin anew by themselves.
+        """
+        self._pending, self._pending_data_size = [], 0
         with self._leaving():
             await super()._attempt_reconnect()
 
