@@ -228,6 +228,58 @@ def test_closing_is_no_cancellation_of_who_waits_for_a_connection() -> None:
         asyncio.run(work(fake.url))
 
 
+async def push(client: sonicpy.AsyncClient) -> None:
+    await client.push("c", "b", "o", "text")
+
+
+async def count(client: sonicpy.AsyncClient) -> None:
+    await client.count("c")
+
+
+@pytest.mark.parametrize("use", [push, count])
+@pytest.mark.parametrize("turns", range(6))
+def test_closing_is_no_cancellation_of_who_is_about_to_open_a_connection(
+    turns: int, use: Callable[[sonicpy.AsyncClient], Awaitable[None]]
+) -> None:
+    def script(caller: Caller) -> None:
+        if caller.number == 0:
+            caller.greet()
+        caller.line()
+
+    async def work(url: str) -> None:
+        client = await sonicpy.connect_async(url)
+        waiting = asyncio.ensure_future(use(client))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await client.close()
+        with pytest.raises(ClientError, match="is closed"):
+            await waiting
+
+    with Fake(script) as fake:
+        asyncio.run(work(fake.url))
+
+
+def test_who_is_cancelled_at_the_end_of_a_client_is_cancelled() -> None:
+    def script(caller: Caller) -> None:
+        if caller.number == 0:
+            caller.greet()
+        caller.line()
+
+    async def work(url: str, turns: int) -> None:
+        client = await sonicpy.connect_async(url)
+        waiting = asyncio.ensure_future(count(client))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        waiting.cancel()
+        await client.close()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    for turns in range(5):
+        with Fake(script) as fake:
+            asyncio.run(work(fake.url, turns))
+
+
 def test_nobody_waits_behind_maintenance_that_was_cancelled() -> None:
     def script(caller: Caller) -> None:
         caller.greet()

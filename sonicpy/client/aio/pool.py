@@ -165,11 +165,14 @@ class AsyncPool:
                 self._replaced = {each for each in (*self._replaced, connection) if not each.is_closed}
             else:
                 connection.abort()  # nothing is awaited before the next one is being opened: other tasks see either
-        if slot.opening is None:
-            slot.opening = asyncio.create_task(self._open(slot, mode))
-            slot.opening.add_done_callback(_look_at)
-        # Other tasks may wait for it too: to cancel one task must not cancel the opening.
-        return await asyncio.shield(slot.opening)
+        opening = slot.opening
+        if opening is None:
+            opening = slot.opening = asyncio.create_task(self._open(slot, mode))
+            opening.add_done_callback(_look_at)
+        await asyncio.wait([opening])  # to cancel this task must not cancel the opening: others may wait for it too
+        if opening.cancelled() and self._is_closed:  # `close` ended it, maybe before its first step
+            raise self._closed()
+        return opening.result()
 
     def _is_wanted(self, connection: AsyncConnection) -> bool:
         return self._servers.is_current(connection.address) and not self._servers.is_time_to_look()
@@ -181,10 +184,6 @@ class AsyncPool:
         try:
             slot.connection = await open_nearest(self._servers, mode, self._settings.timeout_s)
             return slot.connection
-        except asyncio.CancelledError:
-            if self._is_closed:  # `close` ended it: the tasks that wait for it were not cancelled themselves
-                raise self._closed() from None
-            raise
         finally:
             slot.opening = None
 
