@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from sonicpy.config import Config, ServerConfig
 from sonicpy.errors import ShuttingDown, StoreError, StoreFull, WorkerError
 from sonicpy.http.backend import TextRow
 from sonicpy.index.ingest.embedding_job import embed_texts
-from sonicpy.server.jobs import embedding
+from sonicpy.server.jobs import embedding, workers
 from sonicpy.server.jobs.embedding import Embedding
 from sonicpy.server.web import http
 from sonicpy.server.web.http import ServerBackend
@@ -436,3 +437,55 @@ def test_rows_before_one_that_waits_for_a_vector_are_in_the_log(
                 await service.embedding.stop()  # type: ignore[union-attr]
 
     asyncio.run(push())
+
+
+HANGING = """
+import os, time
+from pathlib import Path
+
+with Path(__file__).with_suffix(".log").open("a") as log:
+    log.write("started\\n")
+time.sleep(LOAD_S)
+
+def embed(texts):
+    if any("hang" in text for text in texts) or len(texts) > MOST:
+        time.sleep(600)
+    return [[1.0] * 24 for _ in texts]
+"""
+
+
+def made_in_time(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, texts: list[str], most: int = 100, load_s: float = 0.0
+) -> tuple[list[str | BaseException | None], int]:
+    """Return what `made_of` does, of a function that hangs on some texts, and on more than `most` at once."""
+    monkeypatch.setattr(embedding, "EMBED_S", 0.5)
+    monkeypatch.setattr(workers, "BEAT_S", 0.1)
+    source = HANGING.replace("MOST", str(most)).replace("LOAD_S", str(load_s))
+    monkeypatch.setattr(sys.modules[__name__], "DEADLY", source)
+    return made_of(folder, texts)
+
+
+def test_a_function_that_hangs_is_given_up_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for texts, started in ((["hang"], 1), (["hang"] * 16, 2)):
+        folder = tmp_path / str(len(texts))
+        folder.mkdir()
+        found, number = made_in_time(folder, monkeypatch, texts)
+        says = "a worker process was killed, because its job took longer than 0.5 s"
+        assert [str(one) for one in found] == [says] * len(texts)
+        assert number == started
+
+
+def test_a_text_on_which_a_function_hangs_refuses_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"text {number}" if number != 5 else "hang" for number in range(16)]
+    found, _ = made_in_time(tmp_path, monkeypatch, texts)
+    assert [number for number, one in enumerate(found) if not isinstance(one, str)] == [5]
+
+
+def test_fewer_texts_are_given_to_a_slow_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, _ = made_in_time(tmp_path, monkeypatch, ["text"] * 16, most=5)
+    assert all(isinstance(one, str) for one in found)
+
+
+def test_a_function_may_take_longer_to_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, started = made_in_time(tmp_path, monkeypatch, ["text"], load_s=1.5)
+    assert isinstance(found[0], str) and started == 1

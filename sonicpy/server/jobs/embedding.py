@@ -6,7 +6,9 @@ away.
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sonicpy.channel.commands import Explain, Push, Query, Upsert
@@ -27,6 +29,10 @@ logger = logging.getLogger(__name__)
 
 BATCH_TEXTS = 64
 """The most texts of one job."""
+EMBED_S = 60.0
+"""The longest time in seconds of one job, beside the loading of the function: clients wait for its vectors."""
+QUICK_SHARE = 0.25
+"""After a job that took less than this share of its time limit, the next one may have twice as many texts."""
 DEATHS_MAX = 16
 """How many workers may die on the parts of one job before a part on which one dies is refused as a whole: enough to
 find two texts of BATCH_TEXTS that end workers, and few where each text does."""
@@ -71,7 +77,12 @@ class Embedding:
         self._setting = str(config.server.embed)
         self._is_required = config.server.embed_required
         self._ranks = config.search.ranking == "bm25"
-        self._workers = Workers(config.server.worker_time_limit, idle_s=None)
+        load_s = config.server.worker_time_limit
+        self._limit_s = min(load_s or EMBED_S, EMBED_S)
+        self._workers = Workers(
+            load_s, idle_s=None, first=partial(column_of, self._setting), later_limit_s=self._limit_s
+        )
+        self._most_texts = BATCH_TEXTS  # of one job; fewer after a job that was late
         self._waiting: dict[bool, list[Waiting]] = {False: [], True: []}
         self._task: asyncio.Task[None] | None = None
 
@@ -281,7 +292,7 @@ class Embedding:
                     self._refuse_waiting()
                     return
                 for which in are_questions:
-                    some = self._waiting[which][:BATCH_TEXTS]
+                    some = self._waiting[which][: self._most_texts]
                     del self._waiting[which][: len(some)]
                     await self._make(some, are_questions=which)
         finally:
@@ -296,14 +307,16 @@ class Embedding:
 
     async def _make(self, some: list[Waiting], *, are_questions: bool) -> None:
         """Make the vectors of texts, each perhaps of another client. A job on which a worker died is done again in
-        halves, so that only the text that ended the worker is refused."""
-        parts, deaths = [(some, 0)], 0
+        halves, so that only the text that ended the worker is refused; one that was late, too, if the first of its
+        texts alone is not: perhaps the texts were too many, or one of them too long."""
+        parts, deaths, lates = [(some, 0)], 0, 0
         try:
             while parts:
                 part, died = parts.pop()
                 if self._is_stopped:
                     raise ShuttingDown(STOPPED)
                 tries = 1 if len(part) > 1 else max(1, TRIES - died)
+                began_s = time.monotonic()
                 try:
                     vectors = await self._workers.run_at_most(
                         tries, embed_texts, self._setting, [text for text, _ in part], are_questions=are_questions
@@ -311,11 +324,21 @@ class Embedding:
                 except DeadlyJob as error:
                     deaths += tries
                     half = len(part) // 2
-                    if half and error.has_ended_worker and deaths < DEATHS_MAX:
+                    lates += error.was_late
+                    if lates > 1:  # without a success between them
+                        raise
+                    if half and error.was_late and deaths < DEATHS_MAX:
+                        self._most_texts = half
+                        rest = [part[half:], part[1:half], part[:1]]
+                        parts += [(each, died) for each in rest if each]
+                    elif half and error.has_ended_worker and deaths < DEATHS_MAX:
                         parts += [(part[half:], died + 1), (part[:half], died + 1)]
                     else:
                         _settle(part, [error] * len(part))
                 else:
+                    lates = 0
+                    if time.monotonic() - began_s < QUICK_SHARE * self._limit_s:
+                        self._most_texts = min(2 * self._most_texts, BATCH_TEXTS)
                     _settle(part, vectors)
         except SonicError as error:
             _settle(some, [error] * len(some))

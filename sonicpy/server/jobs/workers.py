@@ -69,9 +69,10 @@ class DeadlyJob(WorkerError):
 
     Attributes:
         has_ended_worker: the last worker had begun the job and ended by itself, so a part of the job may be at fault.
+        was_late: the last worker was killed because of the time limit.
     """
 
-    has_ended_worker = False
+    has_ended_worker = was_late = False
 
 
 class Workers:
@@ -80,10 +81,22 @@ class Workers:
     Args:
         time_limit_s: the longest time of a job in seconds; 0: no limit.
         idle_s: the time in seconds without a job after which the worker ends; None: it never ends.
+        first: a job that each worker carries out before its others, such as one that loads a model.
+        later_limit_s: replaces `time_limit_s` for the jobs behind `first`; a late job is not repeated then.
     """
 
-    def __init__(self, time_limit_s: float = TIME_LIMIT_S, *, idle_s: float | None = IDLE_S) -> None:
+    def __init__(
+        self,
+        time_limit_s: float = TIME_LIMIT_S,
+        *,
+        idle_s: float | None = IDLE_S,
+        first: Job | None = None,
+        later_limit_s: float | None = None,
+    ) -> None:
         self._time_limit_s = time_limit_s
+        self._later_limit_s = time_limit_s if later_limit_s is None else later_limit_s
+        self._repeats_late = later_limit_s is None
+        self._first = first
         self._idle_s = idle_s
         self._worker: Worker | None = None
         self._turn = asyncio.Lock()
@@ -104,7 +117,7 @@ class Workers:
             tries: how many workers may die on the job.
 
         Raises:
-            DeadlyJob: `tries` workers died on the job or were killed for it.
+            DeadlyJob: `tries` workers died on the job or were killed for it, or it was late and is not repeated.
             WorkerError: none could be started, or `stop` was called.
             SonicError: the job raised it.
         """
@@ -142,7 +155,10 @@ class Workers:
                     raise WorkerError(GIVEN_UP)
                 worker, was_idle = self._started()
                 try:
-                    return await worker.run(job, self._time_limit_s)
+                    if self._first is not None and not worker.is_prepared:
+                        await worker.run(self._first, self._time_limit_s)
+                        worker.is_prepared = True
+                    return await worker.run(job, self._later_limit_s)
                 except WorkerDied as death:
                     if self._worker is worker:
                         self._end()
@@ -150,8 +166,11 @@ class Workers:
                         raise WorkerError(GIVEN_UP) from None
                     if was_idle and str(death) == DIED and not worker.has_begun:
                         continue  # it had died while it was idle, not because of the job
-                    again = "; its job is done again by another one" if left else ""
+                    is_given_up = worker.is_late and not self._repeats_late
+                    again = "; its job is done again by another one" if left and not is_given_up else ""
                     logger.error("a worker process %s%s", death, again)
+                    if is_given_up:
+                        raise _deadly(f"a worker process {death}", was_late=True) from None
                     has_ended_worker = str(death) == DIED and worker.has_begun
                     break
                 except asyncio.CancelledError:
@@ -161,9 +180,8 @@ class Workers:
                     self._end()
                     raise WorkerError(f"no worker process can be started: {error.strerror}") from error
         died = "a worker process" if tries == 1 else f"{tries} worker processes"
-        deadly = DeadlyJob(f"{died} died on one job; see the system log for what ended them")
-        deadly.has_ended_worker = has_ended_worker
-        raise deadly
+        says = f"{died} died on one job; see the system log for what ended them"
+        raise _deadly(says, has_ended_worker=has_ended_worker)
 
     def _started(self) -> tuple["Worker", bool]:
         """Return the worker, started if necessary, and whether it was running already.
@@ -195,6 +213,12 @@ class Workers:
             worker.kill("was ended")
 
 
+def _deadly(says: str, *, has_ended_worker: bool = False, was_late: bool = False) -> DeadlyJob:
+    error = DeadlyJob(says)
+    error.has_ended_worker, error.was_late = has_ended_worker, was_late
+    return error
+
+
 class Worker:
     """One worker process, and the thread of this process that starts it and communicates with it.
 
@@ -207,6 +231,10 @@ class Worker:
     def __init__(self) -> None:
         self.has_begun = False
         """Whether the process has confirmed the start of its last job."""
+        self.is_late = False
+        """Whether it was killed because of a time limit."""
+        self.is_prepared = False
+        """Whether it has carried out the first job of `Workers`."""
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
         self._process: multiprocessing.process.BaseProcess | None = None
@@ -241,18 +269,20 @@ class Worker:
         self.has_begun = False
         self._job = job, answer
         self._wake.release()
-        began_s = checked_s = time.monotonic()
-        silence_s, told = 0.0, self._told
+        checked_s = time.monotonic()
+        worked_s, silence_s, told = 0.0, 0.0, self._told
         try:
             while not answer.done():
                 await asyncio.wait([answer], timeout=BEAT_S)
                 now = time.monotonic()
-                # A pause of this process or of the machine is not the worker's silence.
-                silence_s = silence_s + min(now - checked_s, 2 * BEAT_S) if told == self._told else 0.0
+                # A pause of this process or of the machine is neither the worker's silence nor its work.
+                passed_s = min(now - checked_s, 2 * BEAT_S)
+                silence_s = silence_s + passed_s if told == self._told else 0.0
                 checked_s, told = now, self._told
-                if not self.has_begun:  # the process starts, or reads the job
-                    began_s = now
-                if limit_s and now - began_s > limit_s:
+                if self.has_begun:  # before, the process starts, or reads the job
+                    worked_s += passed_s
+                if limit_s and worked_s > limit_s:
+                    self.is_late = True
                     self.kill(f"was killed, because its job took longer than {limit_s:g} s")
                 elif silence_s > (most_s := SILENCE_S if self._told else START_SILENCE_S):
                     self.kill(f"was killed, because it was silent for {most_s:g} s")
