@@ -206,7 +206,7 @@ def test_a_short_data_file_of_a_machine_with_smaller_pages_is_not_emptied(
 def test_a_small_index_of_a_machine_with_smaller_pages_is_not_emptied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its data file was copied alone, without the boot mark and the checkpoint."""
+    """The data file was copied alone, without the boot mark and the checkpoint."""
     store = open_store(tmp_path / "store")
     store.apply(push("o", "alpha"))
     store.close()
