@@ -35,7 +35,7 @@ ROWS_A_TURN = 32
 
 STOPPED = "the server stops: it makes no more vectors"
 
-Others = tuple[Any, Any]
+TagsAndValues = tuple[Any, Any]
 """The tags and the values of an UPSERT."""
 Waiting = tuple[str, "asyncio.Future[str]"]
 """A text, and the future of its vector."""
@@ -180,7 +180,7 @@ class Embedding:
         text: TextOrTexts,
         lang: str | None,
         *,
-        others: Others,
+        others: TagsAndValues,
     ) -> str | None:
         """Return the vector that an UPSERT needs, as `vector_of`; None: also if the object has the vector of the text.
         The object loses the vector of another text. Both hold until the loop does something else.
@@ -215,7 +215,9 @@ class Embedding:
         """Return the vector of a text, as `vector_of`; None for an empty text."""
         return await self.vector_of(text, is_question=False) if text else None
 
-    def forget(self, names: tuple[str, str, ObjectName], text: TextOrTexts, lang: str | None, others: Others) -> None:
+    def forget(
+        self, names: tuple[str, str, ObjectName], text: TextOrTexts, lang: str | None, others: TagsAndValues
+    ) -> None:
         """Take away the vector of another text that an object holds, before an UPSERT without a vector. If that is
         refused, raise its error instead.
 
