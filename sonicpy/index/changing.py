@@ -14,7 +14,7 @@ from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.ids import ObjectName, check_collection, check_names, object_name, plain_str, shown
 from sonicpy.index.ingest.exported import DIGEST_KEY, OTHER_KEYS
 from sonicpy.index.ingest.given_digests import digest_of_export
-from sonicpy.index.ingest.given_orders import order_of, order_of_export, order_of_texts
+from sonicpy.index.ingest.given_orders import order_of, order_of_export
 from sonicpy.index.ingest.given_vectors import (
     IN_COMPAT,
     Embed,
@@ -30,10 +30,10 @@ from sonicpy.index.ingest.named_texts import (
     GivenTexts,
     field_of_push,
     given_texts,
-    text_fields,
 )
 from sonicpy.index.ingest.tagged import fields_of, fields_of_export
 from sonicpy.index.ingest.terms import NO_TERMS, check_rules, packed_terms
+from sonicpy.index.ingest.upserted import upsert_fields
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.index.texts import lexed
 from sonicpy.store.changing.mutations import (
@@ -45,6 +45,7 @@ from sonicpy.store.changing.mutations import (
     FlushObject,
     PopTerms,
     RulesDiffer,
+    UpsertTerms,
 )
 from sonicpy.store.changing.synonym_writer import ADD, REPLACE, TOO_MANY
 from sonicpy.store.fields.all_fields import DIGESTS, ORDER, VECTORS
@@ -185,17 +186,16 @@ class Changing:
                 return True
             if is_due:
                 fields, is_due = fields + self._fields(text, None, None, None), False
-            if is_emptied:
-                self._forget_vector(collection, bucket, oid, getattr(self._embed, "column", ""))
             terms = lexer.lex_push(text, lang)
             if lang is not None or names == SAMPLED_NAMES or (not names and is_sampled(oid)):
                 lexer.note_language(terms, text, lang)
             more: Fields = ((DIGESTS.id, digest),)
             if fields or given.named or terms.piece is not None:
-                lex = partial(lexer.lex_push, lang=lang)
-                named, order = text_fields(given.named, lex), order_of_texts(terms, given.parts.values(), lex)
-                more = (*order, *fields, *named, *more)
+                more = upsert_fields(terms, given, fields, digest, partial(lexer.lex_push, lang=lang))
             try:
+                if is_emptied:
+                    change = UpsertTerms(collection, bucket, oid, terms, lexer.rules, more)
+                    self._forget_vector(change, getattr(self._embed, "column", ""))
                 engine.upsert(collection, bucket, oid, terms, lexer.rules, more)
             except RulesDiffer as other:
                 engine.note_rules(other)
@@ -450,8 +450,9 @@ class Changing:
         """Return whether an object has no vector of a column; "": of any column."""
         return False
 
-    def _forget_vector(self, collection: str, bucket: str, oid: str, column: str) -> None:
-        """Take the vector of a column away from an object, because its text goes; "": of all columns."""
+    def _forget_vector(self, change: UpsertTerms, column: str) -> None:
+        """Take the vector of a column away from the object of a change that comes next, because its text goes; "": of
+        all columns. Raises the error of the change if it is refused; the object keeps its vector then."""
 
     def _check_upsert(self) -> None:
         if self._engine.is_compat:

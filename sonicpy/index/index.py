@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from sonicpy.index.report.stats import Figures
     from sonicpy.index.report.term_stats import ObjectStats, TermStats
     from sonicpy.index.report.unanswered import Questions
+    from sonicpy.store.changing.mutations import UpsertTerms
 else:
     filter_text = late("sonicpy.filters.grammar", "filter_text", __name__)
 
@@ -273,10 +274,10 @@ class Index(Answers, Listing, Mirroring, Changing, TextDigests):
         with self._engine.read() as view:
             return not held_vectors(view, (collection, bucket, oid), column)
 
-    def _forget_vector(self, collection: str, bucket: str, oid: str, column: str) -> None:
+    def _forget_vector(self, change: "UpsertTerms", column: str) -> None:
         from sonicpy.index.ingest.held_vectors import forget_vectors  # noqa: PLC0415  loaded when it is needed
 
-        forget_vectors(self._engine, (collection, bucket, oid), column)
+        forget_vectors(self._engine, change, column)
 
     def _push_chunk(self, touched: set[Scope], chunk: "Chunk", *, new: bool) -> None:
         try:

@@ -225,6 +225,52 @@ def test_an_empty_text_has_no_vector(bring: Pass, column: str) -> None:
         assert index.verify() == []
 
 
+FULL = {f"v{number}": number for number in range(16)}
+"""Values under all names that a bucket can have."""
+
+
+def vectors(index: Index) -> dict[str, bool]:
+    """Return whether each object has a vector, by name."""
+    return {held.object: "vectors" in held.fields for held in index.holdings(C, B)}
+
+
+def test_an_upsert_that_is_refused_takes_no_vector_away(index: Index, letters: Letters) -> None:
+    index.upsert(C, B, "o", "text", values=FULL)
+    with pytest.raises(sonicpy.InvalidArgument, match="16"):
+        index.upsert(C, B, "o", "", values={"seventeenth": 1})
+    assert vectors(index) == {"o": True}
+    assert letters.taken() == [["text"]]
+    assert index.upsert(C, B, "o", "", values={"v1": 7})
+    assert vectors(index) == {"o": False}
+
+
+def test_a_row_that_is_refused_takes_no_vector_away(index: Index, letters: Letters) -> None:
+    index.upsert(C, B, "o", "text", values=FULL)
+    index.upsert(C, B, "p", "other")
+    rows = [
+        {"object": "o", "text": "", "seventeenth": 1},
+        {"object": "p", "text": "new"},
+        {"object": "p", "text": "", "seventeenth": 1},
+        {"object": "q", "text": "also new"},
+    ]
+    report = index.push_many(rows, collection=C, bucket=B, upsert=True, values=["seventeenth"])
+    assert [refused.row for refused in report.refused] == [0, 2]
+    assert vectors(index) == {"o": True, "p": True, "q": True}
+    assert letters.taken() == [["text"], ["other"], ["new", "also new"]]
+    report = index.push_many([("o", ""), ("p", "")], collection=C, bucket=B, upsert=True)
+    assert report.refused == [] and vectors(index) == {"o": False, "p": False, "q": True}
+
+
+@pytest.mark.parametrize("bring", [by_batch, by_many])
+def test_an_empty_text_in_a_bucket_of_old_rules_keeps_the_vector_that_came_with_it(tmp_path: Path, bring: Pass) -> None:
+    with sonicpy.open(tmp_path, embed=Letters()) as index:
+        index.push_terms(C, B, "old", {"word": 1}, rules=1)
+        index.upsert(C, B, "o", "", vector=[1] * 24)
+    with sonicpy.open(tmp_path, embed=Letters()) as index:
+        bring(index, [("o", "")])
+        assert vectors(index)["o"]
+
+
 def test_a_text_that_is_not_unicode_is_not_embedded(index: Index, letters: Letters) -> None:
     report = index.push_many([("1", "red"), ("2", "lone \ud800"), ("3", "blue")], collection=C, bucket=B)
     assert [refused.row for refused in report.refused] == [1]

@@ -14,11 +14,14 @@ import pytest
 
 import sonicpy
 from sonicpy._native import vectors as native
+from sonicpy._native.terms import Terms
 from sonicpy.channel.commands import Upsert
 from sonicpy.index.index import Index
 from sonicpy.index.ingest.held_vectors import forget_vectors
+from sonicpy.rules import NEWEST
 from sonicpy.server.connections.dispatch import CALLS
 from sonicpy.store.changing import remove_steps
+from sonicpy.store.changing.mutations import UpsertTerms
 from sonicpy.store.disk.table_numbers import VECTORS
 from sonicpy.vectors import bits_of, numbers_of, read_bits, read_numbers
 from tests.reference.meaning import Columns, Scored, reordered
@@ -505,8 +508,8 @@ def test_an_object_forgets_the_vectors_of_one_column(tmp_path: Path) -> None:
     with sonicpy.Index(tmp_path) as index:
         index.upsert("c", "b", "o", "boat", vector={"mine": [1] * 24, "its": [-1] * 16})
         (before,) = index.holdings("c", "b")
-        forget_vectors(index.engine, ("c", "b", "o"), "mine")
-        forget_vectors(index.engine, ("c", "b", "absent"), "mine")
+        for oid in ("o", "absent"):
+            forget_vectors(index.engine, UpsertTerms("c", "b", oid, Terms([], b"", b""), NEWEST, ()), "mine")
         (after,) = index.holdings("c", "b")
     kept = before.fields["vectors"].copy()
     assert kept.pop("mine")

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sys
+import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
@@ -206,6 +207,22 @@ def test_an_object_does_not_keep_the_vector_of_another_text(tmp_path: Path, mode
                 (hit,) = index.explain("c", "b", "the", vector=[1] * 24).hits
             assert (hit.likeness is not None) == is_there
             server.start()
+
+
+def test_an_upsert_that_is_refused_takes_no_vector_away(server: Server, tmp_path: Path) -> None:
+    row: dict[str, object] = {"collection": "c", "bucket": "b", "object": "o", "text": ""}
+    full = {f"v{number}": number for number in range(16)}
+    posted(server, "/v1/upsert", {**row, "text": "the boat", "values": full})
+    one_more = {**row, "values": {"seventeenth": 1}}
+    with pytest.raises(urllib.error.HTTPError, match="400"):
+        posted(server, "/v1/upsert", one_more)
+    assert posted(server, "/v1/bulk?upsert=true", json.dumps(one_more))["refused"] == 1
+    with Peer(server, "ingest") as ingest:
+        assert ingest.ask('UPSERT c b o "\\n" SET(seventeenth=1)').startswith("ERR")
+    server.kill()
+    with sonicpy.open(tmp_path / "store") as index:
+        (held,) = index.holdings("c", "b")
+    assert "vectors" in held.fields
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ from sonicpy.api.rows import Refused, Row
 from sonicpy.arguments import is_unicode
 from sonicpy.index.ingest.given_vectors import Embed, embedded, vector_fields
 from sonicpy.index.ingest.held_vectors import forget_vectors, held_vectors
+from sonicpy.index.ingest.refused_pushes import refusals
 from sonicpy.index.ingest.row_digests import ASKED_ROWS, Changed, Digest
-from sonicpy.store.changing.mutations import UpsertTerms
+from sonicpy.store.changing.mutations import RulesDiffer, UpsertTerms
 from sonicpy.store.fields.all_fields import VECTORS
 
 if TYPE_CHECKING:
@@ -56,8 +57,8 @@ class EmbeddedRows:
             places: the numbers of these rows.
             made: the packed vectors by the numbers of rows; those that are missing are added.
         """
-        emptied = self._forget(rows, upserts)
-        due = [(at, row) for at, row in enumerate(rows) if _is_due(row) and at not in emptied]
+        before = self._emptied(rows, upserts)[1]
+        due = [(at, row) for at, row in enumerate(rows) if _is_due(row) and at not in before]
         due = [(at, row) for at, row in due if places[at] not in made]
         made.update((places[at], vectors) for at, vectors in self._kept(due, upserts))
         due = [(at, row) for at, row in due if places[at] not in made]
@@ -67,20 +68,36 @@ class EmbeddedRows:
             if (vectors := made.get(places[at])) is not None:
                 *fields, digest = upsert.fields
                 upserts[at] = upsert._replace(fields=(*fields, (VECTORS.id, vectors), digest))
+        self._forget([upserts[at] for at in self._emptied(rows, upserts)[0]])  # with their vectors, others are refused
 
-    def _forget(self, rows: Sequence[Row], upserts: Sequence[UpsertTerms]) -> set[int]:
-        """Take away the vectors of objects whose text goes; return the places of the rows before these."""
-        emptied, last = set[int](), dict[tuple[str, str, str], bool]()
+    def _emptied(self, rows: Sequence[Row], upserts: Sequence[UpsertTerms]) -> tuple[list[int], set[int]]:
+        """Return the places of the rows whose objects lose their text for good, and those of the rows before these.
+        Rows that are refused change no object.
+        """
+        emptied, before, last = list[int](), set[int](), dict[tuple[str, str, str], bool]()
+        if not any(_is_empty(row) for row in rows):
+            return emptied, before
+        reasons = refusals(self._engine.read, upserts)
         for at in range(len(rows) - 1, -1, -1):
-            names, row = upserts[at][:3], rows[at]
+            names = upserts[at][:3]
+            if reasons[at] is not None:
+                continue
             if names in last:
                 if last[names]:
-                    emptied.add(at)
+                    before.add(at)
                 continue
-            last[names] = row.vector is None and not row.text
+            last[names] = _is_empty(rows[at])
             if last[names] and not self._engine.has_digest(*names, upserts[at].fields[-1][1]):
-                forget_vectors(self._engine, names, self._column)
-        return emptied
+                emptied.append(at)
+        return emptied, before
+
+    def _forget(self, upserts: Sequence[UpsertTerms]) -> None:
+        """Take away the vectors of objects whose text goes by replacements."""
+        for upsert in upserts:
+            try:
+                forget_vectors(self._engine, upsert, self._column)
+            except RulesDiffer:  # the store meets it, too, and the rows come again, cut by the rules of the bucket
+                continue
 
     def _made(self, rows: Sequence[Row]) -> list[str]:
         return embedded(self._embed, [row.text for row in rows]) if rows else []
@@ -104,6 +121,10 @@ class EmbeddedRows:
             with self._engine.read() as view:
                 held = [held_vectors(view, row[:3], self._column) for _, row in some]
             yield from ((at, row, vectors) for (at, row), vectors in zip(some, held, strict=True))
+
+
+def _is_empty(row: Row) -> bool:
+    return row.vector is None and not row.text
 
 
 def _is_due(row: Row | Refused) -> TypeGuard[Row]:

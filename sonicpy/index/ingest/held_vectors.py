@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING
 
 from sonicpy._native.vectors import vector_at
-from sonicpy.store.changing.mutations import ChangeFields
+from sonicpy.store.changing.column_room import check_room, has_bounds
+from sonicpy.store.changing.mutations import ChangeFields, RulesDiffer, UpsertTerms, check_size, pack_mutation
 from sonicpy.store.fields.all_fields import VECTORS
 from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, VectorColumn, live_columns, pack_vectors
@@ -40,9 +41,24 @@ def stored_vector(rows: View | BucketReader, bucket: int, iid: int, column: Vect
     return None if row is None else vector_at(row, place, column.size)
 
 
-def forget_vectors(engine: "Engine", names: tuple[str, str, str], column: str) -> None:
-    """Take the vectors of a column that `held_vectors` returns away from an object. Raises StoreError."""
+def forget_vectors(engine: "Engine", upsert: UpsertTerms, column: str) -> None:
+    """Take the vectors of a column that `held_vectors` returns away from the object of an UPSERT that comes next.
+
+    After a crash between both changes, the object has no vector, and the next UPSERT finds that. In the other order,
+    it would keep the vector of another text beside the digest of its own.
+
+    Raises:
+        RulesDiffer, InvalidArgument: the store refuses the UPSERT; the object keeps its vectors.
+        StoreError: the vectors were not taken away.
+    """
+    check_size(pack_mutation(upsert))
+    names = upsert[:3]
     with engine.read() as view:
+        state = view.bucket(upsert.collection, upsert.bucket)
+        if state is not None and (rules := view.rules(state.bucket)) != upsert.rules:
+            raise RulesDiffer((upsert.collection, upsert.bucket), rules)
+        if has_bounds(upsert.fields):
+            check_room(view, (upsert,))
         is_held = held_vectors(view, names, column) != b""
         kept = held_vectors(view, names, column, others=True)
     if is_held:

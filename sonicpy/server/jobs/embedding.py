@@ -15,10 +15,10 @@ from sonicpy.channel.commands import Explain, Push, Query, Upsert
 from sonicpy.config import Config
 from sonicpy.errors import CommandError, InvalidArgument, ShuttingDown, SonicError, sentence_of
 from sonicpy.filters.sorting import sorts_by_score
-from sonicpy.ids import ObjectName, object_name
+from sonicpy.ids import ObjectName
 from sonicpy.index.ingest.embedding_job import column_of, embed_texts
-from sonicpy.index.ingest.held_vectors import forget_vectors
 from sonicpy.index.ingest.named_texts import given_texts
+from sonicpy.index.ingest.replaced_vectors import forget_replaced
 from sonicpy.server.jobs.workers import TRIES, DeadlyJob, Workers
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ ROWS_A_TURN = 32
 
 STOPPED = "the server stops: it makes no more vectors"
 
+TagsAndValues = tuple[Any, Any]
+"""The tags and the values of an UPSERT."""
 Waiting = tuple[str, "asyncio.Future[str]"]
 """A text, and the future of its vector."""
 CommandT = TypeVar("CommandT", bound=Any)
@@ -127,7 +129,8 @@ class Embedding:
         if not isinstance(command, self.KINDS) or not self.is_due(command):
             return command
         if isinstance(command, Upsert):
-            vector = await self.vector_of_upsert(*command[:3], command.meant, command.lang)
+            others = command.tags, command.values
+            vector = await self.vector_of_upsert(*command[:3], command.meant, command.lang, others=others)
         else:
             vector = await self.vector_of(command.text, is_question=not isinstance(command, Push))
         with_it: CommandT = command._replace(vector=vector)  # type: ignore[assignment]
@@ -176,7 +179,7 @@ class Embedding:
         if vector is None and upsert:
             if place in made:
                 self._count_without_column(text)
-            self.forget(*row[:3], text, row.lang)
+            self.forget(row[:3], text, row.lang, (row.tags, row.values))
         return row._replace(vector=vector)
 
     @staticmethod
@@ -189,10 +192,21 @@ class Embedding:
             return error
 
     async def vector_of_upsert(
-        self, collection: str, bucket: str, object: ObjectName, text: TextOrTexts, lang: str | None
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        text: TextOrTexts,
+        lang: str | None,
+        *,
+        others: TagsAndValues,
     ) -> str | None:
         """Return the vector that an UPSERT needs, as `vector_of`; None: also if the object has the vector of the text.
         The object loses the vector of another text. Both hold until the loop does something else.
+
+        Args:
+            collection, bucket, object, text, lang: as in `upsert`.
+            others: the tags and the values of the UPSERT.
 
         Raises:
             InvalidArgument: as `upsert`.
@@ -200,7 +214,7 @@ class Embedding:
         """
         vector = await self._vector_for(collection, bucket, object, text, lang)
         if vector is None:
-            self.forget(collection, bucket, object, text, lang)
+            self.forget((collection, bucket, object), text, lang, others)
         return vector
 
     async def _vector_for(
@@ -220,14 +234,16 @@ class Embedding:
         """Return the vector of a text, as `vector_of`; None for an empty text."""
         return await self.vector_of(text, is_question=False) if text else None
 
-    def forget(self, collection: str, bucket: str, object: ObjectName, text: TextOrTexts, lang: str | None) -> None:
-        """Take away the vector of another text that an object holds, before an UPSERT without a vector.
+    def forget(
+        self, names: tuple[str, str, ObjectName], text: TextOrTexts, lang: str | None, others: TagsAndValues
+    ) -> None:
+        """Take away the vector of another text that an object holds, before an UPSERT without a vector. If that is
+        refused, raise its error instead.
 
         Raises InvalidArgument and StoreError as `upsert`.
         """
-        column = self._column or ""
-        if self._index is not None and self._index.needs_vector(collection, bucket, object, text, lang, column):
-            forget_vectors(self._index.engine, (collection, bucket, object_name(object)), column)
+        if self._index is not None:
+            forget_replaced(self._index, names, text, lang, self._column or "", others)
 
     async def knows_column(self) -> bool:
         """Ask the worker for the column of vectors, unless it is known or not needed; return whether there is one.

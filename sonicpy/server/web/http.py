@@ -140,7 +140,7 @@ class ServerBackend:
         if method in ("query", "explain") and not embedding.ranks(options.get("sort")):
             return args, options
         if method == "upsert":
-            vector = await embedding.vector_of_upsert(*args)
+            vector = await embedding.vector_of_upsert(*args, others=(options.get("tags"), options.get("values")))
         else:
             vector = await embedding.vector_of(text, is_question=method != "push")
         return args, {**options, "vector": vector}
