@@ -14,7 +14,7 @@ from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.ids import ObjectName, check_collection, check_names, object_name, plain_str, shown
 from sonicpy.index.ingest.exported import DIGEST_KEY, OTHER_KEYS
 from sonicpy.index.ingest.given_digests import digest_of_export
-from sonicpy.index.ingest.given_orders import order_of, order_of_export
+from sonicpy.index.ingest.given_orders import order_of, order_of_export, upsert_fields
 from sonicpy.index.ingest.given_vectors import (
     IN_COMPAT,
     Embed,
@@ -33,7 +33,6 @@ from sonicpy.index.ingest.named_texts import (
 )
 from sonicpy.index.ingest.tagged import fields_of, fields_of_export
 from sonicpy.index.ingest.terms import NO_TERMS, check_rules, packed_terms
-from sonicpy.index.ingest.upserted import upsert_fields
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.index.texts import lexed
 from sonicpy.store.changing.mutations import (

@@ -6,8 +6,9 @@ from sonicpy._native.orders import pack_given
 from sonicpy._native.terms import Terms
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
+from sonicpy.index.ingest.named_texts import GivenTexts, text_fields
 from sonicpy.store.changing.mutations import Fields
-from sonicpy.store.fields.all_fields import ORDER
+from sonicpy.store.fields.all_fields import DIGESTS, ORDER
 
 GAP = -1
 
@@ -58,3 +59,19 @@ def order_of_export(held: object, terms: Terms, *, compat: bool) -> Fields:
     except (TypeError, KeyError) as error:
         raise InvalidArgument(f"order is {shown(held)}; allowed are lists of words of the object") from error
     return ((ORDER.id, pack_given(pieces)),)
+
+
+def upsert_fields(
+    terms: Terms, given: GivenTexts, fields: Fields, digest: bytes, lex: Callable[[str], Terms]
+) -> Fields:
+    """Return all fields of an UPSERT, in their order. Raises UnicodeEncodeError if a text holds a lone surrogate.
+
+    Args:
+        terms: the terms of all texts together.
+        given: the texts.
+        fields: the tags, the values and the vectors.
+        digest: the digest of the texts.
+        lex: cuts a text as PUSH does.
+    """
+    named, order = text_fields(given.named, lex), order_of_texts(terms, given.parts.values(), lex)
+    return (*order, *fields, *named, (DIGESTS.id, digest))

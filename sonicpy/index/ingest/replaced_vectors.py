@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from sonicpy._native.digest import digest_of
 from sonicpy.arguments import language_of
 from sonicpy.ids import ObjectName, object_name
+from sonicpy.index.ingest.given_orders import upsert_fields
 from sonicpy.index.ingest.held_vectors import forget_vectors
 from sonicpy.index.ingest.named_texts import given_texts
 from sonicpy.index.ingest.tagged import fields_of
-from sonicpy.index.ingest.upserted import upsert_fields
 from sonicpy.store.changing.mutations import RulesDiffer, UpsertTerms
 
 if TYPE_CHECKING:
