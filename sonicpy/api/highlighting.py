@@ -99,14 +99,14 @@ def _wanted(explanation: Explanation) -> dict[str, set[str]]:
         if term.role in ("required", "searched"):
             wanted.setdefault(term.word, set())
             is_run = is_unspaced(term.word.encode()) or is_unspaced_letter(term.word.encode())
-            shown = {other.word: other.how in ("spelling", "synonym") for other in term.alternates}
-            for other in (*shown, *held.get(term.word, ())):
-                if other == term.word or (is_run and other.startswith(term.word)):
+            others = [(other.word, other.how in ("spelling", "synonym")) for other in term.alternates]
+            others += [(word, False) for word in held.get(term.word, ()) if word != term.word]
+            for other, is_whole in others:
+                if is_run and other.startswith(term.word):
                     continue
                 words = other.split()  # synonyms, and words written apart, may be several
-                is_whole = shown.get(other, False) or len(words) > 1
                 for word in words:
-                    wanted.setdefault(word, set()).add("" if is_whole else term.word)
+                    wanted.setdefault(word, set()).add("" if is_whole or len(words) > 1 else term.word)
     letters = {word for word in wanted if is_unspaced_letter(word.encode())}
     for letter in letters:  # a pair of letters shows where they are
         if any(letter in word for word in wanted if word not in letters):

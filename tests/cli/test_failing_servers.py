@@ -1,6 +1,8 @@
 """Verbs at servers that fail for a while, and at those that lack the commands of sonicpy."""
 
+import contextlib
 import json
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -46,13 +48,21 @@ def server(tmp_path: Path) -> Iterator[FailingServer]:
         yield running
 
 
-def written(path: str, texts: dict[str, str], changed: int) -> None:
-    rows = [{"id": name, "text": text, "changed": changed} for name, text in texts.items()]
+def written(path: str, texts: dict[str, str]) -> None:
+    rows = [{"id": name, "text": text} for name, text in texts.items()]
     Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
+def put(text: str, changed: int) -> None:
+    """Put two rows with a text into a table; they have changed at `changed`, and one after it."""
+    with contextlib.closing(sqlite3.connect("rows.db")) as database, database:
+        database.execute("CREATE TABLE IF NOT EXISTS rows (id PRIMARY KEY, text, changed)")
+        rows = [("o1", text, changed), ("o2", text, changed + 1)]
+        database.executemany("REPLACE INTO rows VALUES (?, ?, ?)", rows)
+
+
 def test_an_import_ends_while_the_server_fails_and_goes_on_later(run: Run, server: FailingServer) -> None:
-    written("rows.jsonl", {f"o{number}": "old" for number in range(7)}, 1)
+    written("rows.jsonl", {f"o{number}": "old" for number in range(7)})
     command = ("import", "rows.jsonl", "--collection", "c", "--server", server.url)
     server.broken.touch()
     run(*command, status=1, said="the server failed, 7 rows up to the last one sent; its log has the reason")
@@ -66,7 +76,7 @@ def test_a_mirror_reads_rows_again_with_which_the_server_failed(
 ) -> None:
     def change() -> None:
         server.broken.touch()
-        written("rows.jsonl", {"o1": "new", "o2": "new"}, 2)
+        put("new", 3)
 
     steps: Iterator[Callable[[], object]] = iter([change, server.broken.unlink])
 
@@ -76,17 +86,16 @@ def test_a_mirror_reads_rows_again_with_which_the_server_failed(
             raise KeyboardInterrupt
         step()
 
-    written("rows.jsonl", {"o1": "old", "o2": "old"}, 1)
+    put("old", 1)
     monkeypatch.setattr(time, "sleep", sleep)
-    main(
-        ["mirror", "rows.jsonl", "--collection", "c", "--watermark", "changed", "--every", "5", "--server", server.url]
-    )
+    flags = ["--collection", "c", "--watermark", "changed", "--every", "5", "--server", server.url]
+    main(["mirror", "sqlite:///rows.db?table=rows", *flags])
     monkeypatch.undo()
     assert server.objects() == {"old": [], "new": ["o1", "o2"]}
 
 
 def test_verbs_at_a_server_in_compat_mode(run: Run, tmp_path: Path) -> None:
-    written("rows.jsonl", {"o1": "old", "o2": "old"}, 1)
+    written("rows.jsonl", {"o1": "old", "o2": "old"})
     with Server(tmp_path / "server", {"server.compat": "sonic"}) as server:
         at = ("--server", f"sonic://{server.host}:{server.port}")
         assert "2 indexed" in run("import", "rows.jsonl", "--collection", "c", *at)

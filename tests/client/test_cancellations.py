@@ -209,12 +209,14 @@ def test_cancellations_twice(run: Callable[[Any], Any], shared_server: Server, f
         assert run(cancel_batches(url_of(shared_server), again)) > 2
 
 
-def test_closing_is_no_cancellation_of_who_waits_for_a_connection() -> None:
-    def script(caller: Caller) -> None:
-        if caller.number == 0:
-            caller.greet()
-        caller.line()
+def greet_the_first(caller: Caller) -> None:
+    """Answer the first connection alone; further ones are being opened until the client ends them."""
+    if caller.number == 0:
+        caller.greet()
+    caller.line()
 
+
+def test_closing_is_no_cancellation_of_who_waits_for_a_connection() -> None:
     async def work(url: str) -> None:
         client = await sonicpy.connect_async(url)
         waiting = asyncio.create_task(client.count("c"))
@@ -224,7 +226,7 @@ def test_closing_is_no_cancellation_of_who_waits_for_a_connection() -> None:
         with pytest.raises(ClientError, match="is closed"):
             await waiting
 
-    with Fake(script) as fake:
+    with Fake(greet_the_first) as fake:
         asyncio.run(work(fake.url))
 
 
@@ -241,11 +243,6 @@ async def count(client: sonicpy.AsyncClient) -> None:
 def test_closing_is_no_cancellation_of_who_is_about_to_open_a_connection(
     turns: int, use: Callable[[sonicpy.AsyncClient], Awaitable[None]]
 ) -> None:
-    def script(caller: Caller) -> None:
-        if caller.number == 0:
-            caller.greet()
-        caller.line()
-
     async def work(url: str) -> None:
         client = await sonicpy.connect_async(url)
         waiting = asyncio.ensure_future(use(client))
@@ -255,16 +252,11 @@ def test_closing_is_no_cancellation_of_who_is_about_to_open_a_connection(
         with pytest.raises(ClientError, match="is closed"):
             await waiting
 
-    with Fake(script) as fake:
+    with Fake(greet_the_first) as fake:
         asyncio.run(work(fake.url))
 
 
 def test_who_is_cancelled_at_the_end_of_a_client_is_cancelled() -> None:
-    def script(caller: Caller) -> None:
-        if caller.number == 0:
-            caller.greet()
-        caller.line()
-
     async def work(url: str, turns: int) -> None:
         client = await sonicpy.connect_async(url)
         waiting = asyncio.ensure_future(count(client))
@@ -276,7 +268,7 @@ def test_who_is_cancelled_at_the_end_of_a_client_is_cancelled() -> None:
             await waiting
 
     for turns in range(5):
-        with Fake(script) as fake:
+        with Fake(greet_the_first) as fake:
             asyncio.run(work(fake.url, turns))
 
 

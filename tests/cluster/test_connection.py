@@ -284,13 +284,18 @@ async def wait_until_again(broker: SmallBroker, connection: BrokerConnection) ->
             await asyncio.sleep(0.01)
 
 
+def stick(broker: SmallBroker, connection: BrokerConnection) -> None:
+    """Stop a broker from taking bytes, and send more of them than sockets hold."""
+    broker.is_stuck = True
+    connection._transport.write(b"PUB s 1048576\r\n" + bytes(32 << 20))
+
+
 def test_a_broker_that_takes_no_bytes_is_left_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CLOSE_S", 0.1)
 
     async def test() -> None:
         async with connected() as (broker, connection):
-            broker.is_stuck = True
-            connection._transport.write(b"PUB s 1048576\r\n" + bytes(32 << 20))  # more than sockets hold
+            stick(broker, connection)
             await connection.force_reconnect()
             await wait_until_again(broker, connection)
 
@@ -303,8 +308,7 @@ def test_what_was_given_up_is_not_sent_to_the_next_broker(monkeypatch: pytest.Mo
 
     async def test() -> None:
         async with connected() as (broker, connection):
-            broker.is_stuck = True
-            connection._transport.write(b"PUB s 1048576\r\n" + bytes(32 << 20))
+            stick(broker, connection)
             for _ in range(3):
                 with pytest.raises(Unacknowledged):
                     await ask(connection, "changes", b"given up", timeout_s=0.05)
@@ -325,8 +329,7 @@ def test_a_broker_that_takes_no_bytes_delays_a_question_for_a_moment_only(monkey
 
     async def test() -> None:
         async with connected() as (broker, connection):
-            broker.is_stuck = True
-            connection._transport.write(b"PUB s 1048576\r\n" + bytes(32 << 20))
+            stick(broker, connection)
             for _ in range(5):
                 with pytest.raises(Unacknowledged):
                     await ask(connection, "changes", bytes(1 << 20), timeout_s=0.05)
@@ -340,8 +343,7 @@ def test_a_connection_to_a_broker_that_takes_no_bytes_is_closed_in_time(monkeypa
 
     async def test() -> None:
         async with connected() as (broker, connection):
-            broker.is_stuck = True
-            connection._transport.write(b"PUB s 1048576\r\n" + bytes(32 << 20))
+            stick(broker, connection)
             await asyncio.wait_for(close(connection), WAIT_S)
 
     run(test())

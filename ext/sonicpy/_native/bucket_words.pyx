@@ -37,7 +37,7 @@ FAMILIES_MAX = KEPT
 BEGINNINGS_MAX = BEGINNINGS
 """The most words that complete a typed one; if there are more, those that most objects hold are kept."""
 JOINED_MAX = JOINED
-"""The most joined words that have a typed one as a part: their rows take about 20 ms to read."""
+"""The most joined words that have a typed one as a part; if there are more, the shortest ones are kept."""
 
 
 def shortest_joined(words not None) -> list:

@@ -168,9 +168,9 @@ cdef inline Py_ssize_t skip_word(
 cdef inline Py_ssize_t skip_solid(
     const uint8_t *text, Py_ssize_t size, Py_ssize_t at, bint spaced, Py_ssize_t *after_word, Py_ssize_t *after_solid
 ) noexcept nogil:
-    """Return the start of white space, or if `spaced` of a mark that no word has; set `after_word` to the end of the last word
-    character before it, and `after_solid` to that of the last character other than a dot; -1: there is no such
-    character."""
+    """Return the start of white space, or if `spaced` of a mark that no word has; set `after_word` to the end of the
+    last word character before it, and `after_solid` to that of the last character other than a dot; -1: there is no
+    such character."""
     cdef int width
     cdef uint32_t point
     cdef uint16_t found

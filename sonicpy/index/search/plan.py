@@ -4,7 +4,7 @@ The plan of the ranking "sonic" grows while it is carried out, because its budge
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice, takewhile
 from typing import Any
 
 from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Plan, Slot
@@ -156,8 +156,8 @@ def _rows(clause: Clause) -> Iterator[list[Any]]:
             own = [slot.weight, slot.exact_weight]
         weight = slot.weight if place else clause.weight
         how = "completion" if slot.how == "form" else slot.how  # "form" means more words of the slot before
-        if place and how == "exact":
-            how = "synonym" if slot.together else how  # which has groups, and is of the same kind
+        if place and how == "exact" and slot.together:
+            how = "synonym"  # which has groups, and is of the same kind
         edits = SPELLED_OTHERWISE if place and how == "exact" else list(slot.together) or slot.edits
         yield [clause.term, typed, weight, how, edits, *(role if not place else (False, True)), *own]
         for form in forms:
@@ -169,18 +169,15 @@ def _clauses(rows: Sequence[Sequence[Any]], more: int) -> Iterator[Clause]:
     clause: Clause | None = None
     for place, row in enumerate(rows):
         term, word, weight, how, edits, required, brings, family_weight, exact_weight = row
-        words = [word.encode()]
-        for following in rows[place + 1 :]:
-            if following[3] != "form":
-                break
-            words.append(following[1].encode())
         if how == "form":
             continue
+        forms = takewhile(lambda row: row[3] == "form", islice(rows, place + 1, None))
+        words = (word.encode(), *(form[1].encode() for form in forms))
         is_first = not brings or (how == "exact" and edits != SPELLED_OTHERWISE)  # all others have True for `brings`
         has_own = is_first and (len(words) > 1 or family_weight or exact_weight)
         groups = tuple(edits) if isinstance(edits, list) else ()  # sizes of groups of words, together one term
         slot = Slot(
-            tuple(words),
+            words,
             family_weight if has_own else weight,
             exact_weight,
             how=how,

@@ -232,9 +232,9 @@ class Worker:
         self.has_begun = False
         """Whether the process has confirmed the start of its last job."""
         self.is_late = False
-        """Whether it was killed because of a time limit."""
+        """Whether the process was killed because of a time limit."""
         self.is_prepared = False
-        """Whether it has carried out the first job of `Workers`."""
+        """Whether the process has carried out the first job of `Workers`."""
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
         self._process: multiprocessing.process.BaseProcess | None = None
