@@ -21,6 +21,7 @@ from sonicpy.access.tokens import LIFE_MAX_S, signing_secret
 from sonicpy.cli.keys import time_of
 from sonicpy.cli.main import main
 from sonicpy.errors import ConfigError, InvalidArgument
+from tests.support.patience import is_below
 
 SECRET = "a secret of the server, at least 32 characters"
 GIVEN: dict[str, Any] = {"verbs": ["query", "suggest"], "scopes": ["messages/user-*"]}
@@ -297,9 +298,9 @@ def test_a_hundred_thousand_keys(store: KeyStore, keys: Keys) -> None:
     with environment.begin(write=True) as transaction:
         for number in range(100_000):
             transaction.put(f"key-{number}".encode(), pack_key(Key(**{**_parts(key), "name": f"key-{number}"})))
-    began = time.perf_counter()
+    began = time.thread_time()
     assert keys.admit(secret.encode()) is not None
-    assert time.perf_counter() - began < 0.05
+    assert is_below(time.thread_time() - began, 0.05)
 
 
 def _parts(key: Key) -> dict[str, Any]:

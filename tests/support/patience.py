@@ -2,7 +2,7 @@
 
 A wait ends as soon as its condition holds, so its limit costs nothing and only detects a hang: it is three minutes, or
 longer on a machine that was slow when the tests began. A value that a test compares with a limit is a count, or a CPU
-time (`time.thread_time`), or is compared with something that takes far longer.
+time (`time.thread_time`, `is_below`), or is compared with something that takes far longer.
 """
 
 import asyncio
@@ -18,15 +18,16 @@ PAUSE_S = 0.01
 Found = TypeVar("Found")
 
 
-def measured_slowness() -> float:
+def measured_slowness(clock: Callable[[], float] = time.perf_counter) -> float:
     """Return the factor by which this machine is slower than a quiet core at present; at least 1.
 
-    Wall-clock time is measured, so that other processes which use the cores count.
+    Args:
+        clock: by default the wall clock, so that other processes which use the cores count.
     """
-    began = time.perf_counter()
+    began = clock()
     for _ in range(STEPS):
         pass
-    return max(1.0, (time.perf_counter() - began) / QUIET_S)
+    return max(1.0, (clock() - began) / QUIET_S)
 
 
 SLOWNESS = measured_slowness()
@@ -74,3 +75,10 @@ def is_within(limit_s: float, began_s: float) -> bool:
     """
     took_s = time.monotonic() - began_s
     return took_s < limit_s or took_s < limit_s * measured_slowness()
+
+
+def is_below(took_s: float, limit_s: float) -> bool:
+    """Return whether a CPU time, or a time without the waits for a core, is below a limit for quiet cores; the limit is
+    higher on cores that are slow at present.
+    """
+    return took_s < limit_s or took_s < limit_s * measured_slowness(time.thread_time)
