@@ -165,3 +165,14 @@ def test_a_part_of_an_older_version_does_not_tell_whether_it_keeps_orders(
         both.push(name, "a new hotel")
     both.forget(monkeypatch, part=1)
     assert both.hits("", phrase="new hotel") == set(names)
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "edits"), [("two libraries here", "liberary", 1), ("basket bull here", "basketbaal", 2)]
+)
+def test_words_within_the_edits_of_a_query_are_those_of_one_index(
+    both: Both, text: str, query: str, edits: int
+) -> None:
+    both.push("found", text)
+    both.push(in_part((part_of("found", PARTS) + 1) % PARTS, 1)[0], "a bank there")
+    assert both.hits(query, fuzzy=edits, lang="eng") == {"found"}

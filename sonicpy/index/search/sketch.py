@@ -44,8 +44,9 @@ if TYPE_CHECKING:
 
 def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Matching | None) -> Sketch:
     """Return a part's sketch of the words of a query."""
-    sketch = _Sketcher(lexicon, reads_again=len(terms) <= TERMS_MAX)
     demands = demands_of(terms)
+    edits = demands.edits if demands is not None else None
+    sketch = _Sketcher(lexicon, reads_again=len(terms) <= TERMS_MAX, edits=edits)
     enough = config.search.alternates_below
     without = without_family(terms)
     for number, (term, flags) in enumerate(zip(terms.words, terms.flags, strict=True)):
@@ -145,9 +146,13 @@ def sketch_typed(lexicon: Lexicon, typed: Typed) -> Sketch:
 
 
 class _Sketcher:
-    def __init__(self, lexicon: Lexicon, begun: Sketch | None = None, *, reads_again: bool = False) -> None:
+    def __init__(
+        self, lexicon: Lexicon, begun: Sketch | None = None, *, reads_again: bool = False, edits: int | None = None
+    ) -> None:
         self._lexicon = lexicon
         self._reads_again = reads_again
+        self._edits = edits
+        """The most edits that the query allows; None: as many as the length of a word allows."""
         length = lexicon.reader.state.total_length
         self.sketch: Sketch = begun or {**NO_SKETCH, "objects": lexicon.objects, "length": length}
         for key in ("words", "families", "doubtful", "joined", "completed", "corrected", "begun"):
@@ -200,7 +205,7 @@ class _Sketcher:
         asked = asked_of(word, folds=matching is not None, is_last=is_last)
         length = len(word.decode())
         if not word.isalpha():
-            self.add_others(word, 0, edits_allowed(length), transpositions=True)
+            self.add_others(word, 0, max(self._edits or 0, edits_allowed(length)), transpositions=True)
         if not word.isalpha() or not is_last:
             self.add_beginnings(word, min(edits_of_beginning(length), EDITS_MAX))
         for each in asked.begun:
@@ -215,7 +220,7 @@ class _Sketcher:
             if each.decode() in self.sketch["corrected"]:
                 continue
             self.add(each)
-            self.add_others(each, 0, edits_allowed(len(each.decode())), transpositions=True)
+            self.add_others(each, 0, max(self._edits or 0, edits_allowed(len(each.decode()))), transpositions=True)
 
     def add_continued(self, word: bytes) -> None:
         """Add the words that go on behind a word with digits or signs."""
@@ -223,9 +228,13 @@ class _Sketcher:
             self.add_beginnings(stem, 0)
 
     def _is_unknown(self, text: str) -> bool:
-        """Return whether a word leads to no other word."""
-        keys = ("families", "doubtful", "joined", "completed", "corrected", "begun")
-        return text not in self.sketch["words"] and not any(self.sketch[key].get(text) for key in keys)
+        """Return whether a word leads to no other word that the query allows."""
+        if text in self.sketch["words"]:
+            return False
+        if any(self.sketch[key].get(text) for key in ("families", "doubtful", "joined", "completed")):
+            return False
+        near = [edits for key in ("corrected", "begun") for _, edits in self.sketch[key].get(text, ())]
+        return not near or (self._edits is not None and min(near) > self._edits)
 
     def add_languages(self, matching: Matching) -> None:
         """Add the counts of the part's texts by language, and the languages by which it finds families."""
