@@ -1,13 +1,19 @@
 """Queries of characters that few words have: each has an answer."""
 
 import contextlib
+import random
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 import sonicpy
+from sonicpy.store.disk.table_numbers import PENDING, WORDS
+from sonicpy.store.disk.why import Why
+from sonicpy.store.rows.keys import word_key
+from sonicpy.store.views.write_view import WriteView
 
 SIGNS = "\u200d\u200c\u0640\u064b\u0301\u0345\ufe0f\u3099\u0327\u094d\u05c1\u30fc\u02bc\u061c\u20dd\uac00\ufdfa\u00ad"
 odd_words = st.text(st.sampled_from(SIGNS) | st.characters(categories=["Mn", "Lm", "Cf", "Lo", "Sk"]), max_size=3)
@@ -81,3 +87,56 @@ def test_compat_mode_takes_letters_that_only_han_has(text: str) -> None:
 def test_a_name_that_is_not_unicode_is_refused(index: sonicpy.Index, option: dict[str, str], buckets: object) -> None:
     with pytest.raises(sonicpy.InvalidArgument, match="after is not Unicode"):
         index.query("c", buckets, "amber", sort="newest", after="b/\ud800", **option)
+
+
+def others(seed: int) -> list[tuple[str, str]]:
+    """Return objects with 6,000 words together, more than a small bucket holds."""
+    chance = random.Random(seed)
+    return [(f"o{number}", " ".join(made_up(chance) for _ in range(20))) for number in range(300)]
+
+
+def made_up(chance: random.Random) -> str:
+    return "".join(chance.choices("bdfgklmnp", k=7))
+
+
+@pytest.mark.parametrize("repeated", [3, 11, 20, 30, 31, 300])
+def test_a_long_word_in_camel_case_harms_no_other(tmp_path: Path, repeated: int) -> None:
+    """In a small bucket, in one that has just left that form, and in one with a graph."""
+    word = "HomeAboutContact" * repeated
+    with sonicpy.open(tmp_path) as opened:
+        for bucket, rows in (("small", []), ("large", others(1))):
+            opened.push("c", bucket, "long", f"{word} zebra")
+            opened.push_many(rows, collection="c", bucket=bucket)
+        for act in (opened.commit, opened.consolidate):
+            act()
+            for bucket in ("small", "large"):
+                assert opened.query("c", bucket, "zebra") == opened.query("c", bucket, word.lower()) == ["long"]
+                assert opened.query("c", bucket, "contact") == ["long"]
+                assert opened.suggest("c", bucket, "zebr") == ["zebra"]
+            assert opened.verify() == []
+        for bucket in ("small", "large"):
+            opened.pop("c", bucket, "long", word)
+            assert (opened.query("c", bucket, "contact"), opened.query("c", bucket, "zebra")) == ([], ["long"])
+        assert opened.verify() == []
+
+
+def test_the_row_of_a_hidden_term_without_its_joints_is_no_damage(in_tables: None, tmp_path: Path) -> None:
+    """Earlier versions wrote such rows."""
+    key = word_key(0, b"\2home\2about\2contact" * 40)
+    assert b"\xff" in key
+    with sonicpy.open(tmp_path) as opened:
+        opened.push("c", "b", "o", "zebra")
+        opened.push_many(others(2), collection="c", bucket="b")
+        opened.engine.commit()
+
+        def write(view: WriteView) -> None:
+            row = view.transaction.get(WORDS, word_key(0, b"zebra"))
+            assert row is not None
+            view.transaction.put(WORDS, key, row)
+            view.transaction.put(PENDING, key, bytes([0, 0, 0, 0, 0, 1, Why.APPEARED]))
+
+        opened.engine.store.maintain(write)
+        opened.engine.commit()
+        assert opened.query("c", "b", "zebr") == ["o"]
+        opened.consolidate()
+        assert opened.query("c", "b", "zebr") == ["o"]

@@ -19,6 +19,7 @@ from sonicpy._native.characters cimport (
 )
 from sonicpy._native.folding cimport ascii_word_end, fold
 from sonicpy._native.joints cimport JOINT, JOINTS_MAX, find_joints, normal_joints
+from sonicpy._native.keys cimport TERM_KEY_BYTES
 from sonicpy._native.patterns cimport PHONE, Match, Scan, begin_scan, next_match
 from sonicpy._native.preparing cimport SYMBOL, prepared_text, ruled_kind
 from sonicpy._native.signs cimport has_no_mark, opens, signed_end
@@ -316,7 +317,10 @@ cdef class BoundAnalyzer:
         return 0
 
     cdef int add_joint(self, Collector terms, Py_ssize_t size, Py_ssize_t typed) except -1:
-        """Add the hidden term that was just written to the collector's room, with the count 0."""
+        """Add the hidden term that was just written to the collector's room, with the count 0. The row of a longer term
+        would not hold its joints."""
+        if size > TERM_KEY_BYTES:
+            return 0
         terms.add(size, F_PART, hash_bytes(terms._bytes + terms._used, size), <uint32_t> typed)
         terms._entries[terms._newest].count = 0
         return 0

@@ -20,6 +20,11 @@ cdef inline void put_big_endian(uint8_t *out, uint64_t value, int size) noexcept
         out[size - 1 - step] = <uint8_t> (value >> (8 * step))
 
 
+cdef inline bint is_shortened_term(const uint8_t *term, Py_ssize_t size) noexcept nogil:
+    """Return whether a term from a key of `words` is only the beginning of one of more than TERM_KEY_BYTES."""
+    return size == TERM_HEAD_BYTES + 1 + TERM_HASH_BYTES and term[TERM_HEAD_BYTES] == 0xFF
+
+
 cdef inline bint is_shortened(const uint8_t *key, Py_ssize_t size) noexcept nogil:
     """Return whether a key of `words` is that of a term of more than TERM_KEY_BYTES, which it does not hold."""
-    return size == 4 + TERM_HEAD_BYTES + 1 + TERM_HASH_BYTES and key[4 + TERM_HEAD_BYTES] == 0xFF
+    return size > 4 and is_shortened_term(key + 4, size - 4)

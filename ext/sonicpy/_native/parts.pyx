@@ -30,6 +30,7 @@ from sonicpy._native.characters cimport (
     NUMERIC, ZWJ, properties,
 )
 from sonicpy._native.joints cimport JOINT
+from sonicpy._native.keys cimport is_shortened_term
 from sonicpy._native.utf8 cimport decode, is_utf8
 
 JOINT_MARK = bytes([JOINT])
@@ -453,12 +454,14 @@ def aliases_of(bytes word not None) -> list:
 
 
 def aliases_from(list words not None, Py_ssize_t first) -> list:
-    """Return (place, aliases) of the words that have aliases, with places counted from `first`. Raises like
-    `aliases_of`."""
+    """Return (place, aliases) of the words that have aliases, with places counted from `first`; a term that is too long
+    for its key has none. Raises like `aliases_of`."""
     cdef bytes word
     cdef list found = [], aliases
+    cdef const uint8_t *text
     for word in words:
-        if not is_plain(<const uint8_t *> word, len(word)):
+        text = word
+        if not is_plain(text, len(word)) and not is_shortened_term(text, len(word)):
             aliases = aliases_of(word)
             if aliases:
                 found.append((first, aliases))

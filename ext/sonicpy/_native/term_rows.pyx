@@ -24,7 +24,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
 from sonicpy._native.dense_block cimport is_dense
-from sonicpy._native.keys cimport term_key, word_key
+from sonicpy._native.keys cimport is_shortened, term_key, word_key
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, count_postings, read_block, write_dense_block
 from sonicpy._native.varint cimport get_varint, put_varint
 
@@ -407,7 +407,8 @@ def live_words(list rows not None, bytes prefix not None, *, bint letters=False)
 
 
 def terms_held(list rows not None, bytes prefix not None) -> list:
-    """Return the terms of `rows` that at least one object holds, including terms that are not in the lexicon.
+    """Return the terms of `rows` that at least one object holds, including terms that are not in the lexicon, but none
+    that is too long for its key.
 
     Args:
         rows: (key, row) pairs by key, the first ones not before `prefix`.
@@ -423,6 +424,6 @@ def terms_held(list rows not None, bytes prefix not None) -> list:
         if not key.startswith(prefix):
             break
         read_word(row, &word)
-        if word.df:
+        if word.df and not is_shortened(<const uint8_t *> <const char *> key, len(key)):
             terms.append(key[BUCKET_BYTES:])
     return terms

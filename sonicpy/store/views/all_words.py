@@ -1,5 +1,6 @@
 """Reads, from the rows of words, the words that the word graph of a bucket would hold."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,7 @@ from sonicpy._native.keys import bucket_key, word_key
 from sonicpy._native.parts import JOINT_MARK
 from sonicpy._native.term_rows import live_words, terms_held
 from sonicpy.rules import counts_letters
-from sonicpy.store.disk.pages import ROWS_MAX, pages
+from sonicpy.store.disk.pages import ROWS_FIRST, ROWS_MAX, pages
 from sonicpy.store.rows.bucket_state import BucketState
 
 if TYPE_CHECKING:
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
 
 def all_live_words(view: "BucketRows", state: BucketState) -> list[bytes]:
     """Return the words of a bucket that objects hold, without hidden terms, in byte order."""
-    prefix = bucket_key(state.bucket)
-    size = min(state.next_term + 1, ROWS_MAX)  # a small bucket is read at once, and not those behind it
-    letters = counts_letters(view.rules(state.bucket))
-    found = (live_words(rows, prefix, letters=letters) for rows in pages(view.word_rows_from, prefix, size))
-    return [word for words in found for word in words]
+    return list(_live_words(view, state, min(state.next_term + 1, ROWS_MAX)))  # a small bucket is read at once
+
+
+def first_live_word(view: "BucketRows", state: BucketState) -> bytes | None:
+    """Return the first word of `all_live_words`; None: there is none."""
+    return next(_live_words(view, state, ROWS_FIRST), None)
 
 
 def joint_terms(view: "BucketRows", bucket: int) -> list[bytes]:
@@ -28,6 +30,13 @@ def joint_terms(view: "BucketRows", bucket: int) -> list[bytes]:
     prefix = word_key(bucket, JOINT_MARK)
     read = partial(view.word_rows_from, prefix=prefix)
     return [term for rows in pages(read, prefix) for term in terms_held(rows, prefix)]
+
+
+def _live_words(view: "BucketRows", state: BucketState, size: int) -> Iterator[bytes]:
+    """Yield the words of `all_live_words`; the first `size` rows are read at once."""
+    prefix, letters = bucket_key(state.bucket), counts_letters(view.rules(state.bucket))
+    for rows in pages(view.word_rows_from, prefix, size):
+        yield from live_words(rows, prefix, letters=letters)
 
 
 def compared_words(view: "BucketRows", state: BucketState) -> list[bytes]:

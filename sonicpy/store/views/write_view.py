@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sonicpy._native.keys import bucket_key, pending_rows
+from sonicpy._native.keys import bucket_key, pending_rows, word_key
 from sonicpy._native.varint import DamagedBytes
 from sonicpy._native.word_notes import WordNotes
 from sonicpy._native.word_range import WordRange
@@ -41,6 +41,7 @@ from sonicpy.store.rows.numbered_terms import few_terms_numbered
 from sonicpy.store.rows.removals import read_removals
 from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
 from sonicpy.store.views import open_words
+from sonicpy.store.views.all_words import first_live_word
 from sonicpy.store.views.bucket_reader import TagReader
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.column_reader import ColumnReader
@@ -420,13 +421,15 @@ class WriteView(OpenRecords, OpenOrders, OpenFacts, View):
         self._note_moved()
 
     def _note_moved(self) -> None:
-        """Give a pending row to a word of each bucket that was small, so that the next consolidation builds a graph."""
+        """Give a pending row to a live word of each bucket that was small: a consolidation then builds its graph."""
         moved, self.transaction.moved = self.transaction.moved, []
         for number in moved:
-            state, word = self.bucket_numbered(bucket_of(number)), self.transaction.some_keys(WORDS, number, 1, number)
-            if state is not None and state.pending_seq and not state.lexicon_version:
+            state = self.bucket_numbered(bucket_of(number))
+            if state is None or not state.pending_seq or state.lexicon_version:
+                continue
+            if (word := first_live_word(self, state)) is not None:
                 self._write_cache.pending_buckets.add(state.bucket)
-                self.transaction.put_many(PENDING, pending_rows(word, 1, Why.APPEARED))
+                self.transaction.put_many(PENDING, pending_rows([word_key(state.bucket, word)], 1, Why.APPEARED))
 
     def release(self) -> None:
         """Forget all buckets, once the transaction has ended: references in a circle keep the view for long."""
