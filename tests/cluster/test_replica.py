@@ -211,6 +211,36 @@ def test_a_replica_syncs_beside_a_long_sweep(tmp_path: Path, monkeypatch: pytest
     run(test())
 
 
+def test_a_worker_that_reads_one_snapshot_of_a_replica_for_ever_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sonicpy.server.jobs.tasks.TICK_S", 0.01)
+    monkeypatch.setattr("sonicpy.server.jobs.readers.OLD_S", 0.0)
+
+    async def test() -> None:
+        config = Config.model_validate({"store": {"kv": {"reader_limit_mb": 1}}})
+        index = ReplicaIndex(tmp_path, RECORDER)
+        replica = Replica(0, index, config, ServerStatistics(), Noted(), lambda _: None)
+        killed: list[str] = []
+        monkeypatch.setattr(replica.maintenance, "kill_worker", lambda process, why: killed.append(why))
+        replica.begin(Epoch("first", 1, 0))
+        ticking = asyncio.create_task(ReplicaTasks(replica).run())
+        number = 0
+        with replica.index.engine.store.snapshot():
+            while not killed:
+                number += 1
+                words = " ".join(f"word{number}x{place}" for place in range(500))
+                replica.take(number, unpack_batch(entry(number, pushed(f"o{number}", words))))
+                replica.committer.commit()
+                await asyncio.sleep(0.01)
+        assert "MiB while it read one snapshot" in killed[0]
+        assert replica.readers.pinned_bytes >= 1 << 20
+        await end([ticking])
+        await replica.close()
+
+    run(test())
+
+
 def test_what_was_not_committed_is_read_again(tmp_path: Path) -> None:
     async def test() -> None:
         broker = MemoryBroker()

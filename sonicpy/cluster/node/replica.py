@@ -271,7 +271,7 @@ class ReplicaTasks(PeriodicTasks):
 
     def _due_in_time(self) -> list[Callable[[], Awaitable[None]]]:
         self._ticks += 1
-        return [self._commit_again, *([self._sync] if self._ticks % SYNC_TICKS == 0 else [])]
+        return [self._commit_again, self._check_readers, *([self._sync] if self._ticks % SYNC_TICKS == 0 else [])]
 
     def _due(self) -> list[Callable[[], Awaitable[None]]]:
         due: list[Callable[[], Awaitable[None]]] = [self._committer.sweep, self._close_idle_graphs]
