@@ -588,6 +588,39 @@ def test_a_full_disk_only_delays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     run(test())
 
 
+def test_a_full_disk_holds_up_only_replicas_that_lack_an_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        monkeypatch.setattr(follower_module, "TRY_AGAIN_S", 0.01)
+        broker = MemoryBroker()
+        replicas = [replica_in(tmp_path / str(number), partition=number) for number in range(3)]
+        ahead, full, behind = replicas
+        follower = LogFollower(0, broker)
+        for replica in replicas:
+            follower.follow(replica)
+        task = asyncio.create_task(follower.run())
+        while any(replica.fault is not None for replica in replicas):
+            await asyncio.sleep(0.001)
+        with monkeypatch.context() as filled:
+
+            def refuse(records: Sequence[bytes], progress: LogProgress) -> list[int]:
+                raise StoreFull("the disk is full")
+
+            filled.setattr(full.index, "apply_batch", refuse)
+            await broker.append(0, entry(1, pushed("o1", "apple"), partition=1), "1")
+            while behind.held_up is None:
+                await asyncio.sleep(0.001)
+            assert [replica.held_up for replica in replicas] == [None, "the disk is full", "the disk is full"]
+            assert ahead.applied == 1
+        await behind.wait_for(1, WAIT_S)
+        assert [replica.held_up for replica in replicas] == [None] * 3
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        for replica in replicas:
+            await replica.close()
+
+    run(test())
+
+
 def test_a_replica_that_comes_while_the_log_is_read_lacks_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
