@@ -126,6 +126,7 @@ def test_a_read_of_what_others_hold_is_passed_on(command: Query | Suggest | Coun
         ({"turn": {0: "a batch"}}, QUERY),
         ({"spread": (("c", 1),)}, QUERY),
         ({"held": {0: SimpleNamespace(fault="behind")}}, QUERY),
+        ({"held": {0: SimpleNamespace(fault=None, held_up="the disk is full", applied=9)}}, QUERY),
         ({}, Count("c", None, None)),
     ],
 )
