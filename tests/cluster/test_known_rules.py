@@ -62,7 +62,7 @@ def known_rules(held: dict[int, Any], asked: list[int], answer: bytes, newest: i
 
 def replica(rules: int | None, *, applied: int = 5, fault: object = None) -> Any:
     index = SimpleNamespace(bucket_rules=lambda collection, bucket: rules)
-    return SimpleNamespace(applied=applied, fault=fault, to_read=lambda: index)
+    return SimpleNamespace(applied=applied, fault=fault, held_up=None, to_read=lambda: index)
 
 
 def test_before_the_upgrade_nobody_is_asked() -> None:

@@ -86,7 +86,7 @@ def test_a_node_looks_for_phrases_of_common_words_in_steps(tmp_path: Path, monke
         for number in range(60):
             part.push("c", "b", f"o{number}", "red ink" if number % 9 else "ink red", "none")
         desk = Desk.__new__(Desk)
-        replica = SimpleNamespace(fault=None, applied=0, committer=None, to_read=lambda: part)
+        replica = SimpleNamespace(fault=None, held_up=None, applied=0, committer=None, to_read=lambda: part)
         desk._held, desk.is_strong = {0: replica}, False  # type: ignore[dict-item]
         search = asked("QUERY", "c", "b", "", {"phrase": "ink red", "total": True})
         plan = to_plain(plan_by(part, search))

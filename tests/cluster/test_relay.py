@@ -126,6 +126,7 @@ def test_a_read_of_what_others_hold_is_passed_on(command: Query | Suggest | Coun
         ({"turn": {0: "a batch"}}, QUERY),
         ({"spread": (("c", 1),)}, QUERY),
         ({"held": {0: SimpleNamespace(fault="behind")}}, QUERY),
+        ({"held": {0: SimpleNamespace(fault=None, held_up="the disk is full", applied=9)}}, QUERY),
         ({}, Count("c", None, None)),
     ],
 )
@@ -188,7 +189,7 @@ def answered(peers: FakePeers) -> FakePeers:
 
 def cut_off_desk(peers: FakePeers) -> Desk:
     """Return the desk of a node that has acknowledged more than its replica has applied, and that reaches no broker."""
-    return desk_with(answered(peers), {0: SimpleNamespace(fault=None, applied=3)})
+    return desk_with(answered(peers), {0: SimpleNamespace(fault=None, held_up=None, applied=3)})
 
 
 def test_a_node_that_is_cut_off_asks_another_one_at_once() -> None:
@@ -213,8 +214,7 @@ def test_a_node_that_is_cut_off_says_so_to_others_at_once() -> None:
 class Lagging:
     """A replica that is up to date after a number of waits."""
 
-    fault = None
-    committer = None
+    fault = held_up = committer = None
 
     def __init__(self, waits: int) -> None:
         self.applied = 3

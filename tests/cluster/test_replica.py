@@ -211,6 +211,36 @@ def test_a_replica_syncs_beside_a_long_sweep(tmp_path: Path, monkeypatch: pytest
     run(test())
 
 
+def test_a_worker_that_reads_one_snapshot_of_a_replica_for_ever_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sonicpy.server.jobs.tasks.TICK_S", 0.01)
+    monkeypatch.setattr("sonicpy.server.jobs.readers.OLD_S", 0.0)
+
+    async def test() -> None:
+        config = Config.model_validate({"store": {"kv": {"reader_limit_mb": 1}}})
+        index = ReplicaIndex(tmp_path, RECORDER)
+        replica = Replica(0, index, config, ServerStatistics(), Noted(), lambda _: None)
+        killed: list[str] = []
+        monkeypatch.setattr(replica.maintenance, "kill_worker", lambda process, why: killed.append(why))
+        replica.begin(Epoch("first", 1, 0))
+        ticking = asyncio.create_task(ReplicaTasks(replica).run())
+        number = 0
+        with replica.index.engine.store.snapshot():
+            while not killed:
+                number += 1
+                words = " ".join(f"word{number}x{place}" for place in range(500))
+                replica.take(number, unpack_batch(entry(number, pushed(f"o{number}", words))))
+                replica.committer.commit()
+                await asyncio.sleep(0.01)
+        assert "MiB while it read one snapshot" in killed[0]
+        assert replica.readers.pinned_bytes >= 1 << 20
+        await end([ticking])
+        await replica.close()
+
+    run(test())
+
+
 def test_what_was_not_committed_is_read_again(tmp_path: Path) -> None:
     async def test() -> None:
         broker = MemoryBroker()
@@ -554,6 +584,39 @@ def test_a_full_disk_only_delays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert replica.index.count_objects("c", "b") == 2
         monkeypatch.undo()
         await replica.close()
+
+    run(test())
+
+
+def test_a_full_disk_holds_up_only_replicas_that_lack_an_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        monkeypatch.setattr(follower_module, "TRY_AGAIN_S", 0.01)
+        broker = MemoryBroker()
+        replicas = [replica_in(tmp_path / str(number), partition=number) for number in range(3)]
+        ahead, full, behind = replicas
+        follower = LogFollower(0, broker)
+        for replica in replicas:
+            follower.follow(replica)
+        task = asyncio.create_task(follower.run())
+        while any(replica.fault is not None for replica in replicas):
+            await asyncio.sleep(0.001)
+        with monkeypatch.context() as filled:
+
+            def refuse(records: Sequence[bytes], progress: LogProgress) -> list[int]:
+                raise StoreFull("the disk is full")
+
+            filled.setattr(full.index, "apply_batch", refuse)
+            await broker.append(0, entry(1, pushed("o1", "apple"), partition=1), "1")
+            while behind.held_up is None:
+                await asyncio.sleep(0.001)
+            assert [replica.held_up for replica in replicas] == [None, "the disk is full", "the disk is full"]
+            assert ahead.applied == 1
+        await behind.wait_for(1, WAIT_S)
+        assert [replica.held_up for replica in replicas] == [None] * 3
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        for replica in replicas:
+            await replica.close()
 
     run(test())
 

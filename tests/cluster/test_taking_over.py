@@ -1,8 +1,10 @@
-"""A node takes over a layout although a partition cannot be opened, or its disk is full."""
+"""A node takes over a layout although a partition cannot be opened, its disk is full, or it saves a snapshot."""
 
 import asyncio
+import dataclasses
 import errno
 import os
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,10 +16,11 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 from sonicpy.cluster.node import moves, snapshots  # noqa: E402
 from sonicpy.cluster.node.moves import Mover  # noqa: E402
 from sonicpy.cluster.node.places import Places  # noqa: E402
+from sonicpy.cluster.registry.orders import Order, pack_order, subject_of_orders  # noqa: E402
 from sonicpy.cluster.registry.registry import Layout, Manifest  # noqa: E402
 from sonicpy.errors import StoreDamaged, StoreError  # noqa: E402
 from tests.cluster.memory import MemoryVault  # noqa: E402
-from tests.support.patience import WAIT_S  # noqa: E402
+from tests.support.patience import WAIT_S, until_in_loop  # noqa: E402
 
 BEFORE, AFTER = Layout(4, 1, ("n2",)), Layout(4, 1, ("n1",))
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -51,8 +54,11 @@ class FakeReplicas:
 class FakeConnection:
     is_closed = True
 
-    async def subscribe(self, *_: object, **__: object) -> None:
-        return None
+    def __init__(self) -> None:
+        self.taking: dict[str, Callable[[Any], Awaitable[None]]] = {}
+
+    async def subscribe(self, subject: str, cb: Callable[[Any], Awaitable[None]]) -> None:
+        self.taking[subject] = cb
 
 
 def take_over(replicas: FakeReplicas, layouts: list[Layout], wanted: set[int]) -> None:
@@ -97,6 +103,59 @@ def test_a_folder_that_cannot_be_set_aside_ends_nothing(tmp_path: Path, caplog: 
     (tmp_path / "0002").mkdir()
     take_over(replicas, [AFTER, BEFORE, BEFORE, BEFORE, BEFORE, BEFORE, AFTER], {0, 1, 2, 3})
     assert f"the layout is not taken over yet: cannot rename {tmp_path / '0002'}: Not a directory" in caplog.messages
+
+
+class BusyReplicas(FakeReplicas):
+    """Replicas whose snapshots, and whose opening, last until an event is set."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, {})
+        self.saving, self.opening, self.goes_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def hold(self, partition: int) -> None:
+        self.opening.set()
+        await self.goes_on.wait()
+        await super().hold(partition)
+
+    async def snapshot(self, partition: int) -> int:
+        self.saving.set()
+        await self.goes_on.wait()
+        return 1
+
+
+@pytest.mark.parametrize("work", ["saving", "opening"])
+def test_a_node_passes_questions_on_by_a_new_layout_while_its_replicas_are_busy(tmp_path: Path, work: str) -> None:
+    now = [BEFORE]
+    answers: list[bytes] = []
+
+    async def layout() -> Layout:
+        return now[0]
+
+    async def respond(answer: bytes) -> None:
+        answers.append(answer)
+
+    async def test() -> None:
+        replicas, places, connection = BusyReplicas(tmp_path), Places(BEFORE), FakeConnection()
+        given: list[Any] = [places, replicas, None, connection, SimpleNamespace(layout=layout)]
+        mover = Mover("n1", *given)
+        await mover.start()
+        if work == "saving":
+            replicas.held[0] = SimpleNamespace(fault=None)
+            message = SimpleNamespace(data=pack_order(Order("save", 0)), respond=respond)
+            await connection.taking[subject_of_orders("n1")](message)
+        else:
+            now[0] = AFTER
+        await getattr(replicas, work).wait()
+        later = dataclasses.replace(now[0], spread=(("c", 2),))
+        now[0] = later
+        await until_in_loop(lambda: places.layout == later)
+        assert places.spread == {"c"}
+        replicas.goes_on.set()
+        await until_in_loop(lambda: sorted(replicas.held) == later.of_node("n1"))
+        assert answers == ([b"+1"] if work == "saving" else [])
+        await mover.stop()
+
+    asyncio.run(asyncio.wait_for(test(), WAIT_S))
 
 
 def test_a_snapshot_that_does_not_fit_on_the_disk_is_an_error_of_the_store(

@@ -37,6 +37,8 @@ HEARTBEAT_S = 2.0
 SILENCE_S = 5.0
 DUPLICATES_S = 120
 STREAM_NOT_FOUND = 10059
+STALLED = "Nats-Consumer-Stalled"
+"""The header of a heartbeat that repeats a question of flow control: the broker sends no entries before the answer."""
 MESSAGES_WAITING_MAX = 1 << 16
 BYTES_WAITING_MAX = 64 << 20
 NANOSECONDS = 1_000_000_000
@@ -304,6 +306,8 @@ class Consumer:
                         await self._connection.publish(message.reply)
                     elif self._is_behind(message):
                         return
+                    elif stalled := message.headers.get(STALLED):
+                        await self._connection.publish(stalled)
                     continue
                 number = position_in(message.reply)
                 if number != self._position + 1:

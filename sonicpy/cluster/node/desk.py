@@ -105,7 +105,7 @@ class Desk:
         question = question.with_position(self._writers.written[partition], self.is_strong)
         while True:
             try:
-                is_here = self._can_answer(partition)
+                is_here = self._can_answer(partition, question)
                 if is_here and is_read(question) and question.is_strong:  # one barrier for all tries
                     position = max(question.position, await self._writers.barrier(partition))
                     question = question.with_position(position, is_strong=False)
@@ -126,11 +126,18 @@ class Desk:
         if replica is None or replica.fault is not None:
             raise NotHere("the node does not hold it" if replica is None else str(replica.fault))
         if question.kind in CHANGES:
+            if replica.held_up is not None:  # other replicas would carry it out, and its result would not come
+                raise NotHere(replica.held_up)
             return await self._change(partition, question)
         position = question.position
         if question.is_strong:
             position = max(position, await self._writers.barrier(partition))
-        if replica.applied < position:
+        if replica.held_up is not None:
+            if replica.applied < position:
+                raise NotHere(f"it is at {replica.applied}, and {position} is wanted: {replica.held_up}")
+            if (found := await self._ask_newer(replica, question)) is not None:
+                return found
+        elif replica.applied < position:
             if not question.is_strong and self._is_cut_off():
                 raise NotHere(f"it is at {replica.applied}, {position} is wanted, and no broker answers")
             try:
@@ -172,9 +179,10 @@ class Desk:
 
     # -- inside: this node answers -------------------------------------------------------------------------------------
 
-    def _can_answer(self, partition: int) -> bool:
+    def _can_answer(self, partition: int, question: Question) -> bool:
         """Return whether a replica of this node can answer, now or once it has got the missing entries."""
-        return partition in self._held and self._held[partition].fault is None
+        replica = self._held.get(partition)
+        return replica is not None and replica.fault is None and (replica.held_up is None or is_read(question))
 
     def _limit_s(self, partition: int, question: Question) -> float:
         """Return the time in seconds for which answers are tried: longer if missing entries may arrive, here or in the
@@ -182,7 +190,7 @@ class Desk:
         """
         if question.kind in CHANGES or question.is_strong:
             return ANSWER_S
-        return APPLY_S if self._can_answer(partition) and not self._is_cut_off() else READ_S
+        return APPLY_S if self._can_answer(partition, question) and not self._is_cut_off() else READ_S
 
     async def _change(self, partition: int, question: Question) -> bytes:
         """Return the result of a change, and its position in the log, packed. Raises StoreError if it was not applied
@@ -234,6 +242,7 @@ class Desk:
             if (
                 replica is None
                 or replica.fault is not None
+                or replica.held_up is not None
                 or replica.applied < question.position
                 or question.is_strong
                 or not is_read(question)
@@ -279,6 +288,18 @@ class Desk:
         """
         answer = await self.peers.ask(self._places.holders[partition], pack_question(partition, question))
         return None if not answer or answer[:1] == NOT_HERE else unpack_answer(answer)
+
+    async def _ask_newer(self, replica: Replica, question: Question) -> bytes | None:
+        """Return the answer to a read of another holder that has applied the entry which holds up a replica here; None:
+        none answers within READ_APPLY_S seconds, and old content is better than none. Raises as `ask`.
+
+        Each holder that passes the question on wants a later entry than the one before, so it never comes back.
+        """
+        newer = question.with_position(max(question.position, replica.applied + 1), is_strong=False)
+        try:
+            return await asyncio.wait_for(self._ask_peers(replica.partition, newer), READ_APPLY_S)
+        except TimeoutError:
+            return None
 
     async def _ask_brokers(self, partition: int, packed: bytes, timeout_s: float, *, is_change: bool) -> bytes:
         """Return the answer of a node that holds a partition, to which the brokers pass the question on. Raises NotHere

@@ -118,9 +118,15 @@ class LogFollower:
 
     def _apply(self, position: int, entry: bytes) -> None:
         """Apply an entry in each replica that lacks it. Raises StoreError; the remaining replicas then do not apply
-        it.
+        it; after StoreFull, all that lack it know that they are held up.
         """
         batch = unpack_entry(entry)
-        for replica in self._reading:
-            if replica.applied < position and not replica.is_broken:
-                replica.take(position, batch)
+        try:
+            for replica in self._reading:
+                if replica.applied < position and not replica.is_broken:
+                    replica.take(position, batch)
+        except StoreFull as error:
+            for replica in self._reading:
+                if replica.applied < position:
+                    replica.held_up = str(error)
+            raise

@@ -79,6 +79,8 @@ class KnownRules:
         replica = self._held.get(parts[0]) if len(parts) == 1 else None
         if replica is None or replica.fault is not None or replica.applied < self._writers.written[parts[0]]:
             return None
+        if replica.held_up is not None:  # other replicas may have flushed the bucket since, and created it anew
+            return None
         return self._keep(collection, bucket, replica.to_read().bucket_rules(collection, bucket), newest)
 
     async def find(self, collection: str, bucket: str) -> int:

@@ -11,7 +11,7 @@ import contextlib
 import logging
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
 from nats.aio.client import Client
@@ -62,7 +62,8 @@ class Mover:
         self._registry = registry
         self._lock = asyncio.Lock()
         self._heard = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        self._is_read = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
         self._orders: set[asyncio.Task[None]] = set()
         self._subscriptions: list[Subscription] = []
 
@@ -78,29 +79,24 @@ class Mover:
         subscribe = self._connection.subscribe
         self._subscriptions.append(await subscribe(subject_of_orders(self._name), cb=self._take))
         self._subscriptions.append(await subscribe(LAYOUT, cb=self._hear))
-        self._task = asyncio.create_task(self._follow())
+        self._tasks += [asyncio.create_task(self._repeat(work)) for work in (self._read, self._move)]
 
     async def stop(self) -> None:
         """Stop carrying out orders and moves."""
         for subscription in self._subscriptions:
             if not self._connection.is_closed:
                 await subscription.unsubscribe()
-        await end([*self._orders, *([self._task] if self._task is not None else [])])
+        await end([*self._orders, *self._tasks])
 
     # -- the layout ----------------------------------------------------------------------------------------------------
 
-    async def _follow(self) -> None:
+    async def _repeat(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Carry out a part of taking over a layout again and again; log the first of several errors in a row."""
         is_told = False
         unexpected = Unexpected(logger, "while the layout was taken over")
         while True:
             try:
-                await asyncio.wait_for(self._heard.wait(), LOOK_S)
-            except TimeoutError:
-                delete_left(self._replicas.folder)
-            self._heard.clear()
-            try:
-                async with self._lock:
-                    await self._take_over(await self._registry.layout())
+                await work()
                 is_told = False
             except (SonicError, OSError) as error:
                 if not is_told:
@@ -109,9 +105,27 @@ class Mover:
             except Exception as error:  # noqa: BLE001 - later layouts have to be taken over, too
                 unexpected.log(error)
 
+    async def _read(self) -> None:
+        """Read the layout once there may be another one. The node passes questions on by it at once, although an order
+        that saves a snapshot may delay for minutes that replicas are opened and closed.
+        """
+        try:
+            await asyncio.wait_for(self._heard.wait(), LOOK_S)
+        except TimeoutError:
+            delete_left(self._replicas.folder)
+        self._heard.clear()
+        self._places.take(await self._registry.layout())
+        self._is_read.set()
+
+    async def _move(self) -> None:
+        """Open and close replicas, once a layout has been read and no order is carried out."""
+        await self._is_read.wait()
+        self._is_read.clear()
+        async with self._lock:
+            await self._take_over(self._places.layout)
+
     async def _take_over(self, layout: Layout) -> None:
         """Open and close replicas according to a layout. Raises the first error, after the other partitions."""
-        self._places.take(layout)
         wanted = set(layout.of_node(self._name))
         errors: list[Exception] = []
         for partition in sorted(wanted - self._replicas.held.keys()):

@@ -77,6 +77,8 @@ class Replica:
         """The position in the log up to which reads include all changes."""
         self.fault: str | None = "it has not caught up with the log"
         """The reason why the replica does not answer, as the rest of a sentence; None: it answers."""
+        self.held_up: str | None = None
+        """The reason why the entry behind `applied` is not applied yet: the disk is full. None: nothing holds it up."""
         self.is_broken = False
         """Whether the replica has stopped for good."""
         self.is_ahead = False
@@ -130,7 +132,7 @@ class Replica:
             except StoreError as error:
                 self.stop_for_good(error)
                 return
-        self.applied = position
+        self.applied, self.held_up = position, None
         if self.fault is not None:
             self._note_caught_up()
         if self._waiters:
@@ -251,7 +253,7 @@ class Replica:
 
     def _note_caught_up(self) -> None:
         if not self.is_broken and self.applied >= self._epoch.last:
-            self.fault = None
+            self.fault = self.held_up = None
             self.committer.commit_changes = COMMIT_CHANGES
 
     def _wake(self) -> None:
@@ -271,7 +273,7 @@ class ReplicaTasks(PeriodicTasks):
 
     def _due_in_time(self) -> list[Callable[[], Awaitable[None]]]:
         self._ticks += 1
-        return [self._commit_again, *([self._sync] if self._ticks % SYNC_TICKS == 0 else [])]
+        return [self._commit_again, self._check_readers, *([self._sync] if self._ticks % SYNC_TICKS == 0 else [])]
 
     def _due(self) -> list[Callable[[], Awaitable[None]]]:
         due: list[Callable[[], Awaitable[None]]] = [self._committer.sweep, self._close_idle_graphs]

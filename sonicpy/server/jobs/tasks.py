@@ -98,6 +98,9 @@ class PeriodicTasks:
         """Return the other tasks that are due now; some take very long."""
         return [self._committer.sweep, self._consolidate_due, self._close_idle_graphs, self._pack_at_rest]
 
+    async def _check_readers(self) -> None:
+        self._readers.check()
+
     async def _consolidate_due(self) -> None:
         """Consolidate the buckets with a damaged graph, or with pending words that are old or many."""
         due = await self._due_buckets()
@@ -163,9 +166,6 @@ class ServiceTasks(PeriodicTasks):
 
     async def _commit(self) -> None:
         self._committer.commit_if_due()
-
-    async def _check_readers(self) -> None:
-        self._readers.check()
 
     async def _shorten_log(self) -> None:
         self._committer.shorten_log()
