@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from sonicpy import Index
+from sonicpy.cli.importing.row_sources import Source
+from sonicpy.errors import SonicError
 from tests.cli.conftest import Run
 
 TO_C = ["--collection", "c", "--data", "d"]
@@ -98,6 +100,26 @@ def test_a_factor_of_many_digits(run: Run, capsys: pytest.CaptureFixture[str]) -
 def test_reasons_name_no_function_of_python(run: Run, line: str, reason: str) -> None:
     Path("rows.jsonl").write_text(f'{line}\n{{"id":2,"text":"amber"}}\n')
     run("import", "rows.jsonl", *TO_C, status=3, said=reason)
+
+
+def test_a_damaged_parquet_file_is_a_sentence(run: Run) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    text = arrow.array(["amber", "coral", "topaz"]).dictionary_encode()
+    parquet.write_table(arrow.table({"id": ["1", "2", "3"], "text": text}), "rows.parquet", compression="none")
+    sound, damages = Path("rows.parquet").read_bytes(), set()
+    for place in range(4, sound.index(b"ARROW:schema")):
+        Path("rows.parquet").write_bytes(sound[:place] + b"\xff" + sound[place + 1 :])
+        try:
+            list(Source("rows.parquet").rows())
+        except SonicError as error:
+            assert str(error).startswith("rows.parquet cannot be read as Parquet: ")
+            damages.add(type(error.__cause__).__name__)
+            last = place
+    assert {"OSError", "ArrowInvalid", "UnicodeDecodeError"} <= damages
+    Path("rows.parquet").write_bytes(sound[:last] + b"\xff" + sound[last + 1 :])
+    for verb in ("import", "mirror"):
+        run(verb, "rows.parquet", *TO_C, status=1, said="rows.parquet cannot be read as Parquet: ")
 
 
 def test_a_vector_of_many_brackets(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
