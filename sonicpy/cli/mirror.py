@@ -280,7 +280,7 @@ def _text(value: Any) -> Any:
 def _vector(value: Any) -> Any:
     try:
         return vector_in(value)
-    except ValueError:  # no JSON: the row is refused
+    except (ValueError, RecursionError):  # no JSON: the row is refused
         return value
 
 
