@@ -32,6 +32,8 @@ _NO_SENTENCE = r"[A-Z]+\[|\S*\Z"
 """Matches the beginning of a detail that is no sentence, such as `LIMIT[x]` or `InvalidBucket`."""
 SENTENCES = frozenset({"invalid_argument", "invalid_meta_value", "not_permitted"})
 """Codes whose details are sentences, unless they are one word."""
+FAILED = "internal_error"
+"""The code of a command with which the server failed, such as a push that a full disk does not take."""
 
 
 class SonicError(Exception):

@@ -106,6 +106,12 @@ def test_rows_without_an_id_get_a_sentence(tmp_path: Path) -> None:
         shows(str(tmp_path / "rows.csv"))
 
 
+def test_rows_that_are_nested_too_deeply_get_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text(f'{{"id": 1, "title": {"[" * 100_000}\n')
+    with pytest.raises(ConfigError, match="cannot be read as rows that show objects: a row is nested too deeply"):
+        shows(str(tmp_path / "rows.jsonl"))
+
+
 def test_only_links_that_run_no_code_are_kept() -> None:
     for link in ("https://a.example/", "HTTP://a.example", "/one", "one?b=c:d", "#top"):
         assert safe(link) == link

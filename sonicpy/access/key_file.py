@@ -69,6 +69,8 @@ class KeyFile:
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise ConfigError(f"the keys in {self._path} cannot be read: {reason}.") from error
+        except RecursionError as error:
+            raise ConfigError(f"the keys in {self._path} cannot be read: they are nested too deeply.") from error
         tables = {name: value for name, value in held.items() if isinstance(value, Mapping)}
         if len(tables) != len(held):
             odd = next(name for name in held if name not in tables)

@@ -100,7 +100,7 @@ class KeyStore:
     def _unpack(self, name: str, packed: bytes) -> Key:
         try:
             held = json.loads(packed)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ConfigError(f"{self.path}: the key {name!r} cannot be read: {error}.") from error
         return unpack_key(name, held, str(self.path))
 

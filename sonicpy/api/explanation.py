@@ -252,7 +252,7 @@ class Explanation:
             )
             given["unmet"] = tuple(given.get("unmet", ()))
             return cls(**given)
-        except (AttributeError, KeyError, TypeError) as error:
+        except (AttributeError, KeyError, RecursionError, TypeError) as error:
             raise ValueError(f"this is not the JSON of an explanation: {error}") from error
 
     def __str__(self) -> str:

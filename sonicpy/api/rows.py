@@ -85,6 +85,7 @@ class PushReport:
         refused_count: how many rows were refused.
         unchanged: how many of the indexed rows changed nothing, because with `upsert` their object held just their
             text.
+        failed_count: how many of the refused rows a server failed with, so that it may take them later.
     """
 
     indexed: int = 0
@@ -92,6 +93,7 @@ class PushReport:
     refused_count: int = 0
     rows: int = 0
     unchanged: int = 0
+    failed_count: int = 0
 
     def refuse(self, row: Refused) -> None:
         """Note a refused row."""

@@ -112,6 +112,8 @@ def _rows(path: Path, text_max: int) -> Show:
     except (OSError, ValueError, csv.Error) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(f"{path} cannot be read as rows that show objects: {reason}.") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path} cannot be read as rows that show objects: a row is nested too deeply.") from error
 
     def show(collection: str, bucket: str, objects: Sequence[str]) -> list[Shown]:
         scopes = ((collection, bucket), (collection, None), (None, bucket), (None, None))

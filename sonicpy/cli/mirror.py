@@ -20,7 +20,6 @@ from sonicpy.cli.importing.in_step import FolderTarget, MirrorTarget, ServerTarg
 from sonicpy.cli.importing.job import CHUNK_ROWS
 from sonicpy.cli.importing.mapping import FieldMapping, scaled, split_tags, text_of_field, vector_in
 from sonicpy.cli.importing.row_sources import UTF8
-from sonicpy.cli.importing.sinks import FAILED
 from sonicpy.cli.importing.tables import MissingFile, TableSource, is_database
 from sonicpy.cli.importing.verb import add_field_flag, add_format_flags, source_of, value_column
 from sonicpy.cli.output import remark, show
@@ -130,7 +129,7 @@ def _pass(arguments: argparse.Namespace, target: MirrorTarget) -> int:
             report = target.take(iter(reading), whole=since is None, progress=note)
             deleted = filter(None, (_name(arguments.prefix, name) for name in reading.deleted))
             report.gone += target.erase(deleted, lambda: note(report.rows))
-    is_done = all(one.reason != FAILED for one in report.refused)  # else the next pass has to read them again
+    is_done = not report.failed_count  # else the next pass has to read the rows again with which the server failed
     if arguments.watermark is not None and reading.greatest is not None and is_done:
         target.note_watermark(reading.greatest)
     _report(arguments, report, time.monotonic() - began)
@@ -280,7 +279,7 @@ def _text(value: Any) -> Any:
 def _vector(value: Any) -> Any:
     try:
         return vector_in(value)
-    except ValueError:  # no JSON: the row is refused
+    except (ValueError, RecursionError):  # no JSON: the row is refused
         return value
 
 

@@ -14,7 +14,7 @@ from sonicpy.arguments import call_of, language_of
 from sonicpy.client.conversation import Answer, ServerInfo
 from sonicpy.client.exchange import LINES_IN_FLIGHT_MAX
 from sonicpy.client.lines import check_push, push_lines, tagging, upsert_lines
-from sonicpy.errors import CommandError, ConnectionLost, ShuttingDown, SonicError, TooLong
+from sonicpy.errors import FAILED, CommandError, ConnectionLost, ShuttingDown, SonicError, TooLong
 from sonicpy.ids import ObjectName, object_name, shown
 from sonicpy.text_names import name_of_text
 from sonicpy.vectors import Vector, bits_of
@@ -170,6 +170,7 @@ class ReportBuilder:
             self._report.refuse(row)
         elif refusal is not None:
             self._report.refuse(Refused(place, row.object, str(refusal)))
+            self._report.failed_count += isinstance(refusal, CommandError) and refusal.code == FAILED
         else:
             self._report.indexed += 1
         self._done += 1

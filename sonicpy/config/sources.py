@@ -108,11 +108,13 @@ def _read_text(path: Path) -> str:
 
 
 def _flatten(table: Mapping[str, object], prefix: KeyPath) -> Iterator[tuple[KeyPath, object]]:
+    """Yield each key and its value; an empty table is the value of its key, unless the key names a section."""
     for name, value in table.items():
-        if isinstance(value, dict):
-            yield from _flatten(value, (*prefix, name))
+        path = (*prefix, name)
+        if isinstance(value, dict) and (value or ".".join(path) in SECTIONS):
+            yield from _flatten(value, path)
         else:
-            yield (*prefix, name), value
+            yield path, value
 
 
 def variable_of(key: str) -> str:

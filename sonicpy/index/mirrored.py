@@ -35,6 +35,7 @@ class MirrorReport:
         gone: how many objects were erased, because no row names them; none if a row has no name.
         refused: the first rows that were refused; an object of such a row stays as it is.
         refused_count: how many rows were refused.
+        failed_count: how many of the refused rows a server failed with, so that it may take them later.
     """
 
     rows: int = 0
@@ -43,6 +44,7 @@ class MirrorReport:
     gone: int = 0
     refused: list[Refused] = field(default_factory=list)
     refused_count: int = 0
+    failed_count: int = 0
 
 
 @dataclass(slots=True)

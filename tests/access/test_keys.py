@@ -221,6 +221,9 @@ def test_a_file_of_keys_is_read_again(store: KeyStore, tmp_path: Path, capsys: p
     path.write_text("[web]\nhash = 'zz'\nscopes = ['a']")
     with pytest.raises(ConfigError, match="the key 'web' cannot be read"):
         KeyFile(path)
+    path.write_text(f"web = {'[' * 100_000}")
+    with pytest.raises(ConfigError, match="keys.toml cannot be read: they are nested too deeply"):
+        KeyFile(path)
 
 
 def test_keys_of_a_cluster_in_the_environment(

@@ -73,6 +73,12 @@ def test_an_explanation_from_elsewhere_marks_the_same(index: Index) -> None:
     assert spans("Weather in Nantes", explained) == [(0, 7), (11, 17)]
 
 
+@pytest.mark.parametrize("text", ["", "[]", "{}", pytest.param("[" * 100_000, id="deep")])
+def test_other_json_than_that_of_an_explanation(text: str) -> None:
+    with pytest.raises(ValueError, match="."):
+        Explanation.from_json(text)
+
+
 def test_other_arguments_are_told_in_a_sentence(index: Index) -> None:
     push(index, "o", "the weather")
     with pytest.raises(

@@ -71,12 +71,16 @@ def test_an_import_ends_while_the_server_fails_and_goes_on_later(run: Run, serve
     assert server.objects()["old"] == [f"o{number}" for number in range(7)]
 
 
+@pytest.mark.parametrize("refused", [0, 10_000])
 def test_a_mirror_reads_rows_again_with_which_the_server_failed(
-    here: Path, server: FailingServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    here: Path, server: FailingServer, refused: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def change() -> None:
         server.broken.touch()
-        put("new", 3)
+        put("new", 4)
+        with contextlib.closing(sqlite3.connect("rows.db")) as database, database:
+            rows = ((f"no name {number}", "new", 3) for number in range(refused))
+            database.executemany("INSERT INTO rows VALUES (?, ?, ?)", rows)
 
     steps: Iterator[Callable[[], object]] = iter([change, server.broken.unlink])
 

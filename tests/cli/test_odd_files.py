@@ -1,11 +1,15 @@
 """Odd files and flags of `sonicpy import`: nothing is lost, and every message is a sentence of sonicpy."""
 
+import bisect
 import datetime
+import json
 from pathlib import Path
 
 import pytest
 
 from sonicpy import Index
+from sonicpy.cli.importing.row_sources import Source
+from sonicpy.errors import SonicError
 from tests.cli.conftest import Run
 
 TO_C = ["--collection", "c", "--data", "d"]
@@ -100,10 +104,50 @@ def test_reasons_name_no_function_of_python(run: Run, line: str, reason: str) ->
     run("import", "rows.jsonl", *TO_C, status=3, said=reason)
 
 
+def test_a_damaged_parquet_file_is_a_sentence(run: Run) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    text = arrow.array(["amber", "coral", "topaz"]).dictionary_encode()
+    parquet.write_table(arrow.table({"id": ["1", "2", "3"], "text": text}), "rows.parquet", compression="none")
+    sound, damages = Path("rows.parquet").read_bytes(), set()
+    for place in range(4, sound.index(b"ARROW:schema")):
+        Path("rows.parquet").write_bytes(sound[:place] + b"\xff" + sound[place + 1 :])
+        try:
+            list(Source("rows.parquet").rows())
+        except SonicError as error:
+            assert str(error).startswith("rows.parquet cannot be read as Parquet: ")
+            damages.add(type(error.__cause__).__name__)
+            last = place
+    assert {"OSError", "ArrowInvalid", "UnicodeDecodeError"} <= damages
+    Path("rows.parquet").write_bytes(sound[:last] + b"\xff" + sound[last + 1 :])
+    for verb in ("import", "mirror"):
+        run(verb, "rows.parquet", *TO_C, status=1, said="rows.parquet cannot be read as Parquet: ")
+
+
+def test_a_row_nested_almost_too_deeply_to_be_read(run: Run) -> None:
+    def can_be_read(depth: int) -> bool:
+        try:
+            json.loads("[" * depth + "]" * depth)
+        except RecursionError:
+            return False
+        return True
+
+    limit = bisect.bisect_left(range(100_000), x=True, key=lambda depth: not can_be_read(depth))
+    depths = range(limit - 90, limit + 10)
+    lines = [f'{{"id": "1", "text": {"[" * depth}{"]" * depth}}}\n' for depth in depths]
+    Path("rows.jsonl").write_text("".join(lines))
+    run("import", "rows.jsonl", "--bad", "bad", *TO_C, status=3, said="row 1 is refused")
+    bad = Path("bad").read_text().splitlines()
+    assert [line.partition(",")[0] for line in bad] == [f'{{"row": {row}' for row in range(1, len(lines) + 1)]
+    assert any(line.endswith('"content": "(the row is nested too deeply to be written here)"}') for line in bad)
+
+
 def test_a_vector_of_many_brackets(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     Path("rows.csv").write_text(f"id,text,v\n1,x,{DEEP}\n2,amber,\n")
     said = "its vector is no JSON: its brackets are nested too deeply"
     run("import", "rows.csv", "--vector", "v", *TO_C, status=3, said=said)
+    said = "row 1 was refused: vector is refused"
+    assert "1 changed" in run("mirror", "rows.csv", "--vector", "v", "--bucket", "m", *TO_C, status=3, said=said)
     with pytest.raises(SystemExit):
         run("push", "c", "1", "x", "--vector", DEEP, "--data", "d")
     err = capsys.readouterr().err

@@ -238,7 +238,16 @@ def test_the_disk_has_all_of_a_backup_before_it_is_said_to_be_done(
 
 
 @pytest.mark.parametrize(
-    "content", ['{"lay', "{}", "[]", '{"partitions": 3, "layout": {}}', '{"partitions": {}}', "\0"]
+    "content",
+    [
+        '{"lay',
+        "{}",
+        "[]",
+        '{"partitions": 3, "layout": {}}',
+        '{"partitions": {}}',
+        "\0",
+        pytest.param("[" * 100_000, id="deep"),
+    ],
 )
 def test_a_damaged_description_of_a_backup_is_one_sentence(tmp_path: Path, content: str) -> None:
     with pytest.raises(ConfigError, match=r"holds no cluster\.json; allowed is a folder written by sonicpy"):

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.config import load
-from sonicpy.config.legacy import ALIASES, KNOWN, OLD_SEARCH_KEYS, ROCKSDB_KEYS, UNUSED, Given, resolve
+from sonicpy.config import Config, load
+from sonicpy.config.legacy import ALIASES, KNOWN, OLD_SEARCH_KEYS, ROCKSDB_KEYS, SECTIONS, UNUSED, Given, resolve
 from sonicpy.config.settings import FIELDS
 
 UNKNOWN = [
@@ -52,8 +52,15 @@ def test_an_unknown_key_is_a_warning_that_names_the_nearest(tmp_path: Path) -> N
 
 
 def test_a_key_like_no_other_gets_no_advice(tmp_path: Path) -> None:
-    path = write(tmp_path, "zzz = 1")
-    assert load(path, {}, {}).warnings == (f"{path}:1: zzz is not a known key and is ignored.",)
+    for line in ("zzz = 1", "zzz = {}", "[zzz]"):
+        path = write(tmp_path, line)
+        assert load(path, {}, {}).warnings == (f"{path}:1: zzz is not a known key and is ignored.",)
+
+
+def test_an_empty_section_says_nothing(tmp_path: Path) -> None:
+    for section in SECTIONS:
+        loaded = load(write(tmp_path, f"[{section}]\n"), {}, {})
+        assert (loaded.config, loaded.remarks) == (Config(), ())
 
 
 EMPTY_PASSWORDS = [

@@ -89,6 +89,25 @@ WRONG = [
     ),
     ("server = 1", {}, NO_FLAGS, "FILE:1: server is 1; allowed is a section with keys."),
     (
+        "channel.auth_password = {}",
+        {},
+        NO_FLAGS,
+        "FILE:1: channel.auth_password is a value of type dict; allowed is text in quotes, in UTF-8.",
+    ),
+    (
+        "channel = {auth_password = {}}",
+        {},
+        NO_FLAGS,
+        "FILE:1: channel.auth_password is a value of type dict; allowed is text in quotes, in UTF-8.",
+    ),
+    (
+        "[channel.auth_password]",
+        {},
+        NO_FLAGS,
+        "FILE:1: channel.auth_password is a value of type dict; allowed is text in quotes, in UTF-8.",
+    ),
+    ("[search]\nranking = {}", {}, NO_FLAGS, 'FILE:2: search.ranking is {}; allowed is "bm25", "sonic" or "newest".'),
+    (
         "[[channel]]\nauth_password = 'x'",
         {},
         NO_FLAGS,

@@ -1,5 +1,6 @@
 """The sources of a mirror: queries as written, odd names, watermarks of every kind, rows of other buckets."""
 
+import contextlib
 import json
 import re
 import sqlite3
@@ -16,7 +17,7 @@ from sonicpy.cli.importing.tables import TableSource
 from sonicpy.cli.main import main
 from sonicpy.cli.mirror import is_marked, plain_value
 from sonicpy.database_urls import without_password
-from sonicpy.errors import ConfigError, InvalidArgument
+from sonicpy.errors import ConfigError, InvalidArgument, SonicError
 from sonicpy.index.claims import notes_in
 from tests.index.shorthand import B, C
 from tests.processes import Server
@@ -96,6 +97,19 @@ def test_signs_in_a_query_of_sqlalchemy(source: Source) -> None:
             assert str(number) in source.objects()
         source.mirror(query, "--owner", "o", "--whole")
         assert source.objects() == {str(number)}
+
+
+@pytest.mark.parametrize("scheme", ["sqlite", "sqlite+pysqlite"])
+def test_a_value_that_a_driver_cannot_send_is_a_sentence(source: Source, scheme: str) -> None:
+    if "+" in scheme:
+        pytest.importorskip("sqlalchemy", reason="needs SQLAlchemy")
+    url = source.url.replace("sqlite", scheme, 1)
+    for table, since in (("t", 2**70), ("\udcff", None)):
+        with contextlib.closing(TableSource(f"{url}?table={table}", "at")) as rows:
+            with pytest.raises(SonicError, match="cannot be read: "):
+                rows.count(since)
+            with pytest.raises(SonicError, match="cannot be read: "):
+                list(rows.rows(since))
 
 
 def test_an_encoded_query_is_decoded(source: Source) -> None:

@@ -12,7 +12,7 @@ import pytest
 import sonicpy
 from sonicpy.channel import commands
 from sonicpy.channel.syntax import COMMANDS, SONIC_COMMANDS_OF_MODE, Limits, LineRules, parse
-from sonicpy.cluster.peers.questions import command_of, pack_question, question_of, unpack_question
+from sonicpy.cluster.peers.questions import UnknownQuestion, command_of, pack_question, question_of, unpack_question
 from sonicpy.errors import CommandError, InvalidArgument, NotOffered
 from sonicpy.option_kinds import Languages
 from tests.docs.test_protocol import talk
@@ -70,6 +70,12 @@ def test_lines(line: str, command: object) -> None:
     assert (type(found), found) == (type(command), command)
     question = question_of(found)
     assert command_of(unpack_question(pack_question(3, question))[1]) == command
+
+
+@pytest.mark.parametrize("packed", [b"", b"\xff", b"{}", b"[1, 2]", pytest.param(b"[" * 100_000, id="deep")])
+def test_a_question_of_another_form_is_unknown(packed: bytes) -> None:
+    with pytest.raises(UnknownQuestion):
+        unpack_question(packed)
 
 
 @pytest.mark.parametrize("value", ["", ",", "a,", "a*b", 'a"b', '"a', '"a"b', "a(b", "a,,b", "\u00e9"])

@@ -2,11 +2,13 @@
 cannot be read.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.disk.table_numbers import META
 from sonicpy.store.rows.meta import (
@@ -22,6 +24,9 @@ from sonicpy.store.rows.meta import (
     USES,
     MetaKey,
 )
+from sonicpy.store.rows.mirror_notes import unpack_mirrors
+from sonicpy.store.rows.synonym_rules import unpack_synonyms
+from sonicpy.store.rows.vector_columns import unpack_columns
 from tests.store.shorthand import open_store, push
 
 FORMAT_PAGE = Path(__file__).parents[2] / "docs" / "storage-format.md"
@@ -38,12 +43,12 @@ VALUES: dict[bytes, tuple[Any, bytes]] = {
     SMALL_ROWS.name: ([3, 300], b"\3\xac\x02"),
 }
 DAMAGED: dict[bytes, list[bytes]] = {
-    ANALYZER.name: [b"", b"\xff{", b"[]"],
+    ANALYZER.name: [b"", b"\xff{", b"[]", b"[" * 100_000],
     POSITION.name: [b"", b"\x80", b"\1\2"],
     NEXT_BUCKET.name: [b"", b"\x80", b"\1\2"],
     CONVERSION.name: [b"", b"\x80", b"\1"],
     REPLICA.name: [b"", b"\xff{", b"[]"],
-    USES.name: [b"", b"\xff{", b"{}", b"[1]", b'"facts"'],
+    USES.name: [b"", b"\xff{", b"{}", b"[1]", b'"facts"', b"[" * 100_000],
 }
 
 
@@ -82,6 +87,13 @@ def test_a_row_that_cannot_be_read_is_damage(key: MetaKey[Any], row: bytes, tmp_
     with store.reading() as view, pytest.raises(StoreDamaged, match=f"the row '{key.name.decode()}' of meta"):
         key.read(view.transaction)
     store.close()
+
+
+@pytest.mark.parametrize("unpack", [unpack_columns, unpack_mirrors, unpack_synonyms])
+def test_json_that_cannot_be_read_is_damage(unpack: Callable[[bytes], object]) -> None:
+    for packed in (b"\xff{", b"[", b"[1]", b"[" * 100_000):
+        with pytest.raises(DamagedBytes):
+            unpack(packed)
 
 
 def test_a_row_that_is_missing_is_none(tmp_path: Path) -> None:

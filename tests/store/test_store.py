@@ -318,6 +318,7 @@ NOTES = [
     ("{not json", True, "half a file"),
     ('{"boot": 1, "clean": false}', True, "a boot that is no text"),
     ('{"boot": "an-older-boot"}', True, "it does not say whether it was closed"),
+    pytest.param("[" * 100_000, True, "nested too deeply", id="deep"),
     (None, True, "no file"),
 ]
 

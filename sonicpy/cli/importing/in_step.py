@@ -122,7 +122,8 @@ class ServerTarget:
                     yield self._with_all(row._replace(object=f"{prefix}{row.object}"), shape)
 
         pushed = self._client.push_many(named(), upsert=True, progress=progress)
-        report = MirrorReport(pushed.rows, pushed.indexed, 0, 0, pushed.refused, pushed.refused_count)
+        counts = (pushed.refused_count, pushed.failed_count)
+        report = MirrorReport(pushed.rows, pushed.indexed, 0, 0, pushed.refused, *counts)
         if whole and not has_nameless:
             report.gone = self.erase(before - seen, lambda: progress(pushed.rows))
         return report

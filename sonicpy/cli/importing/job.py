@@ -26,6 +26,8 @@ CHUNK_ROWS = 1_000
 SAVE_EVERY_S = 1.0
 """The interval in seconds of saving: a killed import repeats at most this much work."""
 BAD_ROWS_SHOWN = 5
+NESTED = "(the row is nested too deeply to be written here)"
+"""The content of such a row in the file of refused rows."""
 OF_NO_OBJECT = (is_head, is_bucket, is_of_synonyms)
 """Tell the rows of an export that lack the columns of objects."""
 OTHER_DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'"}
@@ -200,9 +202,7 @@ class ImportJob:
             if not self._strict:  # else the error that ends the import names the row
                 self._show(place, bad, progress)
             if self._bad is not None:
-                line = {"row": bad.row, "reason": bad.reason, "content": bad.content}
-                # ASCII, because a row may hold bytes that are not UTF-8; default=str for the dates of Parquet.
-                self._bad.add(json.dumps(line, default=str) + "\n")
+                self._bad.add(_line_of(bad))
 
     def _show(self, place: int, bad: RefusedRow, progress: ProgressBar) -> None:
         if place < BAD_ROWS_SHOWN:
@@ -225,6 +225,16 @@ class ImportJob:
 
     def _interrupt(self) -> None:
         self._interrupted = True
+
+
+def _line_of(bad: RefusedRow) -> str:
+    """Return the line of a row for the file of refused rows."""
+    line = {"row": bad.row, "reason": bad.reason, "content": bad.content}
+    # ASCII, because a row may hold bytes that are not UTF-8; default=str for the dates of Parquet.
+    try:
+        return json.dumps(line, default=str) + "\n"
+    except RecursionError:  # the line is nested more deeply than the row, which could just be read
+        return json.dumps({**line, "content": NESTED}) + "\n"
 
 
 @contextmanager

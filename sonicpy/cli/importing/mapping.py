@@ -201,7 +201,7 @@ class FieldMapping:
         _check_scope(collection, bucket)
         try:
             return Entry(collection, bucket, "", facts=facts_of(row))
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise InvalidRow(f"its facts cannot be read: {reason_of(error)}") from error
         except TypeError as error:
             raise InvalidRow(f"its facts cannot be read: {error}") from error

@@ -1,8 +1,8 @@
 """Position: the progress of an import, in a small file, so that the next import can continue there.
 
 The file is written after the rows before the position are stored durably, so no row before it is lost. Rows after it
-may be stored too; pushing them again changes nothing. The file is in the folder of the index; for a server, it is in
-the folder of the user's state ($XDG_STATE_HOME, ~/.local/state).
+may be stored too: pushing them again changes no object, and only counts their texts by language twice. The file is in
+the folder of the index; for a server, it is in the folder of the user's state ($XDG_STATE_HOME, ~/.local/state).
 """
 
 import errno

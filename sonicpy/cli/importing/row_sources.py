@@ -13,6 +13,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -247,18 +248,19 @@ class Source:
         return names
 
     def _parquet(self, skip: int) -> Iterator[ReadRow]:
-        self._header(self._table.schema_arrow.names)
-        left = skip
-        for group in range(self._table.num_row_groups):
-            rows = self._table.metadata.row_group(group).num_rows
-            if left >= rows:
-                left -= rows
-                continue
-            for batch in self._table.iter_batches(PARQUET_ROWS, row_groups=[group]):
-                part = batch.slice(min(left, batch.num_rows))
-                columns = dict(zip(part.schema.names, map(values_of_arrow, part.columns), strict=True))
-                yield from ({name: values[row] for name, values in columns.items()} for row in range(part.num_rows))
-                left -= min(left, batch.num_rows)
+        with _explained_parquet(self.path):
+            self._header(self._table.schema_arrow.names)
+            left = skip
+            for group in range(self._table.num_row_groups):
+                rows = self._table.metadata.row_group(group).num_rows
+                if left >= rows:
+                    left -= rows
+                    continue
+                for batch in self._table.iter_batches(PARQUET_ROWS, row_groups=[group]):
+                    part = batch.slice(min(left, batch.num_rows))
+                    columns = dict(zip(part.schema.names, map(values_of_arrow, part.columns), strict=True))
+                    yield from ({name: values[row] for name, values in columns.items()} for row in range(part.num_rows))
+                    left -= min(left, batch.num_rows)
 
 
 def _format(path: str) -> str | None:
@@ -290,13 +292,21 @@ def _open_parquet(path: str) -> Any:
         raise ConfigError(f"Parquet cannot be read {how}; allowed are json, jsonl, csv and tsv.")
     try:
         parquet = importlib.import_module("pyarrow.parquet")
-        arrow = importlib.import_module("pyarrow")
     except ImportError as missing:
         raise SonicError("Parquet needs pyarrow: pip install 'sonicpy-search[parquet]'") from missing
-    try:
+    with _explained_parquet(path):
         return parquet.ParquetFile(path)
-    except (OSError, arrow.ArrowException) as error:
-        raise SonicError(f"{path} cannot be read as Parquet: {error}") from error
+
+
+@contextmanager
+def _explained_parquet(path: str) -> Iterator[None]:
+    """Raise SonicError for the errors with which pyarrow reads a damaged file; each kind of damage has its own."""
+    arrow = importlib.import_module("pyarrow")
+    try:
+        yield
+    except (OSError, ValueError, LookupError, arrow.ArrowException) as error:
+        reason = " ".join(str(error).split())
+        raise SonicError(f"{path} cannot be read as Parquet: {reason}") from error
 
 
 def _whole_lines(parts: Iterator[bytes]) -> Iterator[bytes]:

@@ -7,7 +7,7 @@ from typing import Protocol
 from sonicpy.api.rows import Refused, Row
 from sonicpy.cli.importing.mapping import Entry
 from sonicpy.client.blocking.client import Client
-from sonicpy.errors import CommandError, InvalidArgument, NotOffered, SonicError
+from sonicpy.errors import FAILED, CommandError, InvalidArgument, NotOffered, SonicError
 from sonicpy.index.index import Index
 from sonicpy.index.ingest.exported import change_of_facts
 from sonicpy.index.ingest.given_vectors import vectors_of_export
@@ -21,8 +21,6 @@ RefusedEntry = tuple[int, str]
 
 TEXTS, TERMS, FACTS, SYNONYMS = range(4)
 
-FAILED = "internal_error"
-"""The reason for a row with which the server failed, such as one that a full disk does not take."""
 NO_TEXT = "it has words of an export, not the text of its object: import it without --replace"
 
 

@@ -21,6 +21,8 @@ from sonicpy.errors import ConfigError, SonicError
 ROWS_AT_ONCE = 1_000
 SCHEME = re.compile(r"[a-z][a-z0-9+]*://", re.IGNORECASE)
 _QUERY = re.compile(r"(?:^|&)query=(.*)", re.DOTALL)
+_OF_VALUES = (OSError, ValueError, LookupError, ArithmeticError)
+"""Errors of a driver about a value that it cannot read or send, such as a text that is no UTF-8."""
 
 
 def is_database(source: str) -> bool:
@@ -101,7 +103,7 @@ class _Sqlite:
     """A file of SQLite, opened read-only."""
 
     placeholder = "?"
-    errors: tuple[type[Exception], ...] = (sqlite3.Error,)
+    errors: tuple[type[Exception], ...] = (sqlite3.Error, *_OF_VALUES)
 
     def __init__(self, path: str, name: str) -> None:
         file = Path(path.removeprefix("/"))
@@ -145,7 +147,7 @@ class _Alchemy:
             raise ConfigError(
                 f"{name} needs SQLAlchemy and a driver of the database: pip install SQLAlchemy"
             ) from missing
-        self.errors: tuple[type[Exception], ...] = (self._sqlalchemy.exc.SQLAlchemyError,)
+        self.errors: tuple[type[Exception], ...] = (self._sqlalchemy.exc.SQLAlchemyError, *_OF_VALUES)
         try:
             self._engine = self._sqlalchemy.create_engine(url)
         except (self._sqlalchemy.exc.SQLAlchemyError, ImportError) as error:

@@ -156,7 +156,7 @@ def check_broker(monitor: str) -> None:
     try:
         with urlopen(f"{monitor}/jsz", timeout=MONITOR_S) as answer:
             found = json.load(answer)
-    except (HTTPException, ValueError) as error:  # such as the port for clients, or another web server
+    except (HTTPException, ValueError, RecursionError) as error:  # such as the port for clients, or another web server
         raise ConfigError(
             f"--monitor holds {shown}, where no broker is monitored; allowed are addresses such as "
             "http://10.0.0.1:8222."

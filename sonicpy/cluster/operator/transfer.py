@@ -433,5 +433,5 @@ def _read_notes(folder: Path) -> tuple[list[Path], dict[str, int]]:
         raise ConfigError(f"{folder} holds no {NOTES_FILE}; {allowed}.") from error
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(f"{path} is damaged; allowed is the file that sonicpy cluster backup wrote") from error

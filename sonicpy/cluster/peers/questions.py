@@ -166,7 +166,7 @@ def unpack_question(packed: bytes) -> tuple[int, Question]:
     try:
         partition, kind, fields, position, is_strong = json.loads(packed.decode())
         return partition, Question(kind, tuple(fields), position, is_strong)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise UnknownQuestion(f"a question has a form that this sonicpy {VERSION} does not know: upgrade it") from error
 
 

@@ -82,7 +82,7 @@ def _packed(value: bytes) -> dict[str, Any]:
     """Return the packed keys in a value by name. Raises ConfigError if it cannot be read."""
     try:
         held = json.loads(value)
-    except ValueError as error:  # UnicodeDecodeError among them
+    except (ValueError, RecursionError) as error:  # UnicodeDecodeError among them
         raise ConfigError(f"{WHERE}: the value {VALUE} cannot be read: {error}; {ALLOWED}.") from error
     if not isinstance(held, dict):
         raise ConfigError(f"{WHERE}: the value {VALUE} is {shown(held)}; {ALLOWED}.")

@@ -68,7 +68,6 @@ def facts_of(row: Mapping[str, Any]) -> dict[int, bytes]:
 
     Raises:
         ValueError: they cannot be read, or follow from objects. Stored, they would damage their bucket.
-        RecursionError: the notes of mirrors are nested too deeply.
         StoreError: this version of sonicpy does not have the rules of the bucket.
     """
     facts = {int(kind): bytes.fromhex(fact) for kind, fact in row[FACTS_KEY].items()}

@@ -53,7 +53,7 @@ def read_mark(folder: Path) -> BootMark | None:
             held = json.loads(file.read())
     except FileNotFoundError:
         return None
-    except ValueError:
+    except (ValueError, RecursionError):
         return UNREADABLE
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror}") from error

@@ -101,10 +101,17 @@ def _pack_settings(settings: Mapping[str, str]) -> bytes:
 
 @lru_cache(maxsize=8)  # readers need it at every commit
 def _unpack_settings(row: bytes) -> Mapping[str, str]:
-    settings = json.loads(row)
+    settings = _unpack_json(row)
     if not isinstance(settings, dict):
         raise ValueError("it is no JSON object")
     return settings
+
+
+def _unpack_json(row: bytes) -> Any:
+    try:
+        return json.loads(row)
+    except RecursionError as error:  # as any other damage
+        raise ValueError("it is nested too deeply") from error
 
 
 def _pack_names(names: Collection[str]) -> bytes:
@@ -112,7 +119,7 @@ def _pack_names(names: Collection[str]) -> bytes:
 
 
 def _unpack_names(row: bytes) -> frozenset[str]:
-    names = json.loads(row)
+    names = _unpack_json(row)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError("it is no list of names")
     return frozenset(names)

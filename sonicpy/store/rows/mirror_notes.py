@@ -28,6 +28,8 @@ def unpack_mirrors(fact: bytes | None) -> Notes:
         notes = json.loads(fact)
     except ValueError as error:
         raise DamagedBytes(f"the mirrors of a bucket cannot be read: {error}") from error
+    except RecursionError as error:
+        raise DamagedBytes("the mirrors of a bucket are nested too deeply") from error
     if not isinstance(notes, dict) or not all(
         isinstance(note, dict) and isinstance(note.get("owner"), str) for note in notes.values()
     ):

@@ -54,7 +54,7 @@ def unpack_synonyms(packed: str | bytes) -> list[SynonymRule]:
     """Return the rules that `pack_synonyms` packed. Raises DamagedBytes."""
     try:
         return [SynonymRule(text, _side(left), _side(right)) for text, left, right in json.loads(packed)]
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise DamagedBytes(f"rules of synonyms cannot be read: {error}") from error
 
 

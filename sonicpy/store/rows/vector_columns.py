@@ -74,7 +74,7 @@ def unpack_columns(fact: bytes | None) -> tuple[VectorColumn, ...]:
         return ()
     try:
         return tuple(VectorColumn(str(name), int(bits), int(number)) for name, bits, number in json.loads(fact))
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise DamagedBytes(f"the columns of vectors cannot be read: {error}") from error
 
 
