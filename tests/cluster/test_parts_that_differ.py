@@ -176,3 +176,21 @@ def test_words_within_the_edits_of_a_query_are_those_of_one_index(
     both.push("found", text)
     both.push(in_part((part_of("found", PARTS) + 1) % PARTS, 1)[0], "a bank there")
     assert both.hits(query, fuzzy=edits, lang="eng") == {"found"}
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"),
+    [
+        (("iPhone case, red", "15 pencils"), (0, 1)),
+        (("iPhone case, red", "15 pencils", "iPhone 15 in blue"), (1, 2)),
+        (("iPhone case, red", "iPhone 15 in blue", "30 pencils"), (1,)),
+    ],
+)
+@pytest.mark.parametrize("apart", [True, False])
+def test_numbers_are_required_where_a_part_holds_them_beside_others(
+    both: Both, texts: tuple[str, ...], found: tuple[int, ...], apart: bool
+) -> None:
+    names = [in_part(number % PARTS if apart else 0, number + 1)[-1] for number in range(len(texts))]
+    for name, text in zip(names, texts, strict=True):
+        both.push(name, text)
+    assert both.hits("iphone 15 case", lang="none") == {names[place] for place in found}

@@ -103,7 +103,12 @@ def test_mixed_runs(tmp_path: Path, with_extras: bool, ranking: str) -> None:
             assert found(index, typed, lang=None) == ["o"], typed
         assert found(index, "我有4个iPhone") == ["o"], "a number that no object holds"
         push(index, "other", "4", None)
-        assert found(index, "我有4个iPhone") == ([] if ranking == "newest" else ["other"]), "a number is required"
+        assert found(index, "我有4个iPhone") == ([] if ranking == "newest" else ["o", "other"]), "held apart"
+        push(index, "both", "4 iPhone", None)
+        assert found(index, "我有4个iPhone") == ([] if ranking == "newest" else ["both", "other"]), (
+            "a number is required"
+        )
+        index.flush_object(C, B, "both")
         index.flush_object(C, B, "other")
         assert {"3", "iphone"} <= set(index.words(C, B))
         assert index.suggest(C, B, "iph") == ["iphone"]

@@ -208,12 +208,17 @@ def add_misspelt(
         start = end
 
 
-def require_held(list clauses not None) -> None:
-    """Make terms that no object holds, such as an unknown identifier, not required."""
+def require_held(list clauses not None) -> bool:
+    """Make terms that no object holds, such as an unknown identifier, not required; return whether one still is."""
     cdef Clause clause
+    cdef bint is_any = False
     for clause in clauses:
-        if clause.role & R_REQUIRED and not clause.holders:
-            clause.role &= ~R_REQUIRED
+        if clause.role & R_REQUIRED:
+            if clause.holders:
+                is_any = True
+            else:
+                clause.role &= ~R_REQUIRED
+    return is_any
 
 
 def set_match(list clauses not None, Terms terms not None, str match not None, rarely) -> None:

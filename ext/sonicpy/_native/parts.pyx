@@ -461,10 +461,9 @@ def aliases_from(list words not None, Py_ssize_t first) -> list:
     cdef const uint8_t *text
     for word in words:
         text = word
-        if not is_plain(text, len(word)) and not is_shortened_term(text, len(word)):
-            aliases = aliases_of(word)
-            if aliases:
-                found.append((first, aliases))
+        aliases = [] if is_plain(text, len(word)) or is_shortened_term(text, len(word)) else aliases_of(word)
+        if aliases:
+            found.append((first, aliases))
         first += 1
     return found
 

@@ -369,7 +369,8 @@ def plan_words(
     if pieces or others:
         clauses = rarely.apart(statistics, clauses, pieces, held, last, others)
     clauses = clauses + begun
-    require_held(clauses)
+    if require_held(clauses) and match == "auto":
+        rarely.needed_together(statistics, clauses)
     let_stop_words_search(clauses)
     if demanded is None:
         set_match(clauses, terms, match, rarely)

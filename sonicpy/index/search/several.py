@@ -230,6 +230,10 @@ class UnitedLexicon(Statistics):
         sizes = {word: size for part in self.parts for word, _, size in part.leading(letters)}
         return [(word, row, sizes[word]) for word, row in self.held(sorted(sizes))]
 
+    def holds_together(self, groups: list[list[bytes]]) -> bool:
+        """Return whether one object holds a word of each group."""
+        return any(part.holds_together(groups) for part in self.parts)
+
     def synonyms(self, terms: Terms) -> Matches:
         """Return the substitutes of terms of a query, by the synonyms of the collection."""
         return self.parts[0].synonyms(terms)

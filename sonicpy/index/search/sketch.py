@@ -6,7 +6,7 @@ parts.py. All data between the steps is plain, for JSON.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from sonicpy._native.clauses import without_family
 from sonicpy._native.completions import likely_of_all
@@ -29,7 +29,8 @@ from sonicpy.index.search.planners.inner import compounds
 from sonicpy.index.search.planners.misformed import heads_of
 from sonicpy.index.search.planners.spacing import other_spellings, pieces_of
 from sonicpy.index.search.planners.unknown import EDITS_MAX, asked_of
-from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
+from sonicpy.index.search.ranking import PLANNERS
+from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch, groups_name
 from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED
 from sonicpy.index.search.synonym_matches import Matches, has_family
 from sonicpy.index.search.web_syntax import BEGUN
@@ -80,6 +81,8 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Mat
         sketch.add_synonyms(synonyms, matching)
     if demands is not None:
         sketch.add_demands(terms, demands, matching)
+    if len(terms) > 1 and any(flags & SPECIAL for flags in terms.flags):
+        sketch.add_together(terms, config, matching)
     if matching is not None:
         sketch.add_languages(matching)
     sketch.add_kinds()
@@ -154,7 +157,7 @@ class _Sketcher:
         self._edits = edits
         """The most edits that the query allows; None: as many as the length of a word allows."""
         length = lexicon.reader.state.total_length
-        self.sketch: Sketch = begun or {**NO_SKETCH, "objects": lexicon.objects, "length": length}
+        self.sketch: Sketch = begun or {**NO_SKETCH, "together": [], "objects": lexicon.objects, "length": length}
         for key in ("words", "families", "doubtful", "joined", "completed", "corrected", "begun"):
             self.sketch[key] = self.sketch[key] if begun else {}
 
@@ -289,6 +292,12 @@ class _Sketcher:
             elif kind == INNER:
                 self._add_holding(word.encode())
 
+    def add_together(self, terms: Terms, config: "Config", matching: Matching | None) -> None:
+        """Add the names of the groups of words that an object of the part holds together."""
+        seen = _Seen(self._lexicon)
+        PLANNERS[config.search.ranking](cast(Lexicon, seen), terms, config.search, matching)
+        self.sketch["together"] = seen.together
+
     def add_synonyms(self, matches: Matches, matching: Matching | None) -> None:
         """Add the substitutes of terms of the query."""
         self.sketch["synonyms"] = [(match.numbers, match.words) for match in matches]
@@ -307,6 +316,24 @@ class _Sketcher:
     def _note(self, word: bytes, row: TermInfo) -> int:
         self.sketch["words"][word.decode()] = (row.df, row.hidden_df)
         return row.df
+
+
+class _Seen:
+    """The statistics of a part, which note the names of groups of words that an object holds together."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._lexicon = lexicon
+        self.together: list[list[str]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._lexicon, name)
+
+    def holds_together(self, groups: list[list[bytes]]) -> bool:
+        """Return whether one object holds a word of each group; if so, note the name of the groups."""
+        found = self._lexicon.holds_together(groups)
+        if found:
+            self.together.append(groups_name(groups))
+        return found
 
 
 def _correctable(terms: Terms, demands: Demands) -> list[bytes]:

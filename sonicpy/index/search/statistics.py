@@ -39,7 +39,8 @@ Values from 3 to 6 give equal results on lists of misspellings.
 Sketch = dict[str, Any]
 """The statistics of a bucket, or of a part of one, for JSON: objects, length (the sum of their lengths), words {word:
 [objects, hidden]}, families, doubtful, joined, completed, corrected and begun {word: [words]}; words in corrected and
-begun come with their distances; columns of vectors [[name, bits]], and ordered, whether the order of words is kept.
+begun come with their distances; columns of vectors [[name, bits]], and ordered, whether the order of words is kept; and
+together, the names of groups of words that one object holds.
 """
 
 NO_SKETCH: Sketch = {
@@ -54,6 +55,7 @@ NO_SKETCH: Sketch = {
     "begun": {},
     "columns": [],
     "ordered": False,
+    "together": [],
 }
 """The statistics of a part that does not have the bucket."""
 
@@ -167,6 +169,10 @@ class Statistics(Described):
             return []
         return held_words(asked, self.rows(asked), live=self.live)
 
+    def holds_together(self, groups: list[list[bytes]]) -> bool:
+        """Return whether one object holds a word of each group; True: it is not known."""
+        return True
+
     def synonyms(self, terms: Terms) -> Matches:
         """Return the substitutes of terms of a query, by the synonyms of the collection."""
         return NO_MATCHES
@@ -213,6 +219,7 @@ class SummedStatistics(Statistics):
         self._languages = tuple(dict.fromkeys(each for sketch in sketches for each in sketch.get("languages", ())))
         self._plain: list[tuple[bytes, bytes]] | None = None
         self._synonyms = _matched(sketches)
+        self._together = [sketch.get("together") for sketch in sketches]
 
     @property
     def objects(self) -> int:
@@ -286,6 +293,11 @@ class SummedStatistics(Statistics):
         sizes = {word: len(plain.decode()) for word, plain in self._plain if plain and letters.startswith(plain)}
         return [(word, row, sizes[word]) for word, row in self.held(sorted(sizes))]
 
+    def holds_together(self, groups: list[list[bytes]]) -> bool:
+        """Return whether an object of a part holds a word of each group; see `groups_name`."""
+        name = groups_name(groups)
+        return any(named is None or name in named for named in self._together)  # None: a node of an older version
+
     def synonyms(self, terms: Terms) -> Matches:
         """Return the substitutes in the sketches of terms of the query."""
         return self._synonyms
@@ -293,6 +305,11 @@ class SummedStatistics(Statistics):
     def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words in the sketches that contain some letters."""
         return most_held(self.held(sorted(self._holding.get(letters, []))))
+
+
+def groups_name(groups: list[list[bytes]]) -> list[str]:
+    """Return the first word of each group, by which sketches name groups of words that one object holds."""
+    return [group[0].decode() for group in groups]
 
 
 def most_held(found: list[tuple[bytes, TermInfo]]) -> list[tuple[bytes, TermInfo]]:

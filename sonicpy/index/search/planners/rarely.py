@@ -32,6 +32,7 @@ class Rarely:
     continued = staticmethod(late("sonicpy.index.search.planners.continued", "add_continued"))
     heads = staticmethod(late("sonicpy.index.search.planners.inner", "add_heads"))
     again = staticmethod(late("sonicpy.index.search.planners.unknown", "read_again"))
+    needed_together = staticmethod(late("sonicpy.index.search.planners.needed", "needed_together"))
     needed = staticmethod(late("sonicpy.index.search.deciding_terms", "needed"))
     numbers = staticmethod(complete_numbers)
     corrections = staticmethod(add_corrections)
