@@ -58,7 +58,7 @@ class _Rarely(Protocol):
         """Complete the numbers at the end of a query to addresses, versions and long numbers."""
 
     def needed_together(self, statistics: Any, clauses: list[Clause], /) -> None:
-        """Make numbers and identifiers not required if no object holds them all, and another word of the query."""
+        """Make numbers not required if no object holds all required words, and another word of the query."""
 
     def needed(self, terms: Terms, /) -> set[int]:
         """Return the numbers of the terms that an object must hold, of a text with runs without blanks."""

@@ -1,4 +1,4 @@
-"""Numbers and identifiers are required only beside words that some object holds with them."""
+"""Numbers are required only beside words that some object holds with them."""
 
 from pathlib import Path
 
@@ -15,8 +15,10 @@ CASES = [
     ("205 55 16", ["Tyres 205/55 R16", "16 pencils"], [0, 1]),
     ("205 55 16", ["Tyres 205/55 R16", "16 pencils", "205 of 55 in 16"], [2]),
     ("06 12 34 56", ["+33 6 12 34 56", "row 06"], [0, 1]),
-    ("utf-8 decode", ["utf8_decode", "8 apples"], [0, 1]),
+    ("utf-8 decode", ["utf8_decode", "8 apples"], [0]),
     ("16", ["Tyres 205/55 R16", "16 pencils"], [1]),
+    ("order a15", ["order of pencils", "number A15"], [1]),
+    ("15 zebra", ["1.15 apples", "15 pencils"], [1, 0]),
     ("eos90d", ["EOS case", "room 90", "plan d"], []),
 ]
 

@@ -1,6 +1,7 @@
-"""Numbers and identifiers are required only beside other words of the query that some object holds with them.
+"""Numbers are required only where some object holds them beside another word of the query.
 
-`iphone 15 case` finds cases of an iPhone where other objects hold 15 (pencils), and none an iPhone 15.
+`iphone 15 case` finds cases of an iPhone where other objects hold 15 (pencils), and none an iPhone 15. Identifiers stay
+required: no other object is meant.
 """
 
 from sonicpy._native.plan import BRINGS, REQUIRED, Clause
@@ -8,21 +9,26 @@ from sonicpy.index.search.statistics import Statistics
 
 WORDS_MAX = 200
 """The most words that are looked for beside numbers: of a query with more, all numbers stay required."""
+ANY_OTHER = b""
+"""The name of the group of all words that are not required."""
 
 
 def needed_together(statistics: Statistics, clauses: list[Clause]) -> None:
-    """Make the required words of a query not required, if no object holds all of them, and another word that brings
-    objects, where there is one. The pieces of a single word stay required.
+    """Make the required numbers of a query not required, if no object holds all required words, and one of the others
+    that objects hold, where there is one. The pieces of a single word stay required.
     """
-    if len({clause.term for clause in clauses if clause.role & BRINGS}) < 2:
-        return
     needed = [clause for clause in clauses if clause.role & REQUIRED]
-    others = [clause for clause in clauses if clause.role & BRINGS and not clause.role & REQUIRED]
+    numbers = [clause for clause in needed if clause.slots[0].words[0].isdigit()]
+    if not numbers or len({clause.term for clause in clauses if clause.role & BRINGS}) < 2:
+        return
+    others = [clause for clause in clauses if clause.role & BRINGS and not clause.role & REQUIRED and clause.holders]
     groups = [_words([clause]) for clause in needed]
     if others:
-        groups.append(_words(others))
-    if all(len(group) <= WORDS_MAX for group in groups) and not statistics.holds_together(groups):
-        for clause in needed:
+        groups.append([ANY_OTHER, *_words(others)])
+    if len(groups) < 2 or any(len(group) > WORDS_MAX for group in groups):
+        return
+    if not statistics.holds_together(groups):
+        for clause in numbers:
             clause.role &= ~REQUIRED
 
 
