@@ -33,5 +33,5 @@ def needed_together(statistics: Statistics, clauses: list[Clause]) -> None:
 
 
 def _words(clauses: list[Clause]) -> list[bytes]:
-    """Return the typed word of the first clause, and all other words that stand for one of the clauses."""
+    """Return the typed word of the first clause, and all other words of the clauses."""
     return list(dict.fromkeys(word for clause in clauses for slot in clause.slots for word in slot.words))
