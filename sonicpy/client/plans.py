@@ -22,7 +22,7 @@ from sonicpy.channel.groups import unpack_group
 from sonicpy.channel.held_words import unpack_held, unpack_text
 from sonicpy.client.conversation import OUR_NAME, AnswerKind, ServerInfo
 from sonicpy.client.exchange import CallPlan, Exchange, Value
-from sonicpy.client.ingest_plans import number
+from sonicpy.client.ingest_plans import count_object_words, number
 from sonicpy.client.lines import (
     check_names,
     check_scope,
@@ -167,13 +167,13 @@ def count(collection: str, bucket: AnyBucket | None, object: ObjectName | None, 
     what = counted(bucket, object, of)
     if what == "objects" and bucket is None:
         return _objects_of(stats(collection, None))
-    command = "COUNTB" if what == "objects" else "COUNT"
     if object is not None:
-        bucket = only_one(bucket)
+        return count_object_words(collection, only_one(bucket), object)
+    command = "COUNTB" if what == "objects" else "COUNT"
     first, buckets = one_or_several(bucket)
     if buckets and command == "COUNT":
         return _words_of_several(collection, first, meta(command, {"buckets": buckets}))
-    return number(command, collection, first, object, meta(command, {"buckets": buckets}))
+    return number(command, collection, first, options=meta(command, {"buckets": buckets}))
 
 
 def _words_of_several(collection: str, bucket: str, options: str) -> CallPlan[int]:
