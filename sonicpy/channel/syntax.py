@@ -123,8 +123,8 @@ def _begins_option(syntax: Syntax, line: bytes, offset: int) -> bool:
 
 
 def _words(syntax: Syntax, line: bytes, offset: int) -> tuple[list[str], int]:
-    """Return the words of a line, and the offset behind them. Options may stand in the place of the last optional word:
-    before it, a word that begins as an option is a name.
+    """Return the words of a line, and the offset behind them. An option may be in the place of the last optional word;
+    before it, a word that begins as an option does is a name.
     """
     count = syntax.words + syntax.optional_words
     if not (syntax.optional_words and syntax.options):

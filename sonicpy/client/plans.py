@@ -43,8 +43,10 @@ from sonicpy.search import FacetSearch, FilterLike, Search
 Item = TypeVar("Item")
 
 SCORES, WHOLE = "SCORES", "WHOLE"
-NO_SCORE = "-"
-"""The score in answers of a ranking without scores."""
+NO_SCORE = NOT_KNOWN = "-"
+"""The score in answers of a ranking without scores, and the number of objects that hold whole words where servers do
+not know it.
+"""
 
 QUERY_PAGE = 100
 LIST_PAGE = 500
@@ -62,7 +64,7 @@ _FIGURE = re.compile(r"(\w+)\((\d+)\)")
 def query(search: Search) -> CallPlan[Hits]:
     """Plan QUERY, with scores if the server gives them; the total, if asked for, comes with the first answer."""
     head = _search_head("QUERY", search)
-    totals: list[int] = []
+    totals: list[int | None] = []
     corrected: list[str | None] = []
 
     def line(server: ServerInfo, limit: int, offset: int) -> str:
@@ -78,7 +80,8 @@ def query(search: Search) -> CallPlan[Hits]:
         if search.total and not totals:
             totals.append(int(items.pop(0)))
             if _has_whole(server):
-                totals.append(int(items.pop(0)))
+                whole = items.pop(0)
+                totals.append(None if whole == NOT_KNOWN else int(whole))
         if search.how:
             corrected.append(unpack_text(items.pop(0)))
         read_items = _hits_with_words if search.how else _hits

@@ -1,0 +1,50 @@
+"""Both clients of a server give the answers of the library."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import sonicpy
+from tests.client.ways import WAYS
+from tests.processes import HOST, Server
+
+SCOPE = ("c", "b")
+TEXTS = {"o1": "Sunny weather", "o2": "weather", "o3": "sun"}
+
+
+@pytest.fixture(scope="module", params=["0", "1"], ids=["one process", "search processes"])
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with Server(tmp_path_factory.mktemp("same"), {"server.search_processes": request.param}) as running:
+        yield running
+
+
+@pytest.fixture(params=WAYS)
+def client(request: pytest.FixtureRequest, server: Server) -> Iterator[Any]:
+    with WAYS[request.param](f"sonic://{HOST}:{server.port}") as opened:
+        yield opened
+
+
+@pytest.fixture
+def index() -> Iterator[sonicpy.Index]:
+    with sonicpy.open(":memory:") as opened:
+        yield opened
+
+
+ORDERS: list[dict[str, Any]] = [
+    {}, {"filter": "a"}, {"group": "p"}, {"sort": "p"}, {"sort": "newest"}, {"sort": "p", "group": "p"},
+]  # fmt: skip
+
+
+def test_how_many_objects_hold_whole_words(client: Any, index: sonicpy.Index) -> None:
+    client.flush("c")
+    for source in (client, index):
+        for place, (name, text) in enumerate(TEXTS.items()):
+            source.push(*SCOPE, name, text, tags=["a"], values={"p": place})
+    for text in ("sunn", "wether", "sun", "suny wether", "!!!", ""):
+        for options in ORDERS if text else ORDERS[3:]:
+            for limit in (0, 1, 10):
+                found, wanted = (one.query(*SCOPE, text, total=True, limit=limit, **options) for one in (client, index))
+                assert (found.objects, found.total, found.whole) == (wanted.objects, wanted.total, wanted.whole), text
+    assert client.query(*SCOPE, "wether", total=True, sort="p").whole is None
+    assert client.query(*SCOPE, "wether", total=True).whole == 0
