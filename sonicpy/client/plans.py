@@ -7,6 +7,7 @@ A plan is a generator. It yields an Exchange, receives the Reply (or the error, 
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -212,8 +213,9 @@ def names(collection: str, bucket: str, object: ObjectName) -> tuple[str, str, s
 
 def explain(search: Search) -> CallPlan[Explanation]:
     """Plan EXPLAIN."""
-    line = _search_head("EXPLAIN", search) + meta("EXPLAIN", search)
-    return Explanation.from_json((yield _search("EXPLAIN", AnswerKind.RESULT, line)).answers[0])
+    line = _search_head("EXPLAIN", search) + meta("EXPLAIN", search._replace(limit=max(search.limit, 1)))
+    found = Explanation.from_json((yield _search("EXPLAIN", AnswerKind.RESULT, line)).answers[0])
+    return found if search.limit else replace(found, hits=())
 
 
 def facets(asked: FacetSearch) -> CallPlan[Facets]:

@@ -48,3 +48,15 @@ def test_how_many_objects_hold_whole_words(client: Any, index: sonicpy.Index) ->
                 assert (found.objects, found.total, found.whole) == (wanted.objects, wanted.total, wanted.whole), text
     assert client.query(*SCOPE, "wether", total=True, sort="p").whole is None
     assert client.query(*SCOPE, "wether", total=True).whole == 0
+
+
+def test_a_limit_of_none(client: Any, index: sonicpy.Index) -> None:
+    for source in (client, index):
+        source.push("limits", "b", "o", "sunny weather", tags=["red"])
+    for text in ("sunny", "wether", "nothing"):
+        found, wanted = (one.explain("limits", "b", text, limit=0) for one in (client, index))
+        assert found.hits == wanted.hits == () and found.total == wanted.total
+        assert (found.terms, found.advice) == (wanted.terms, wanted.advice)
+        for one in (client, index):
+            assert one.suggest("limits", "b", text, limit=0) == one.query("limits", "b", text, limit=0) == []
+            assert one.facets("limits", "b", text, of="*", limit=0).tags == {"": {}}
