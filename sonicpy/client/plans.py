@@ -21,6 +21,7 @@ from sonicpy.bucket_names import AnyBucket, one_or_several, only_one, split_buck
 from sonicpy.channel.commands import Mode
 from sonicpy.channel.groups import unpack_group
 from sonicpy.channel.held_words import unpack_held, unpack_text
+from sonicpy.channel.quoting import as_meant
 from sonicpy.client.conversation import OUR_NAME, AnswerKind, ServerInfo
 from sonicpy.client.exchange import CallPlan, Exchange, Value
 from sonicpy.client.ingest_plans import count_object_words, number
@@ -84,7 +85,8 @@ def query(search: Search) -> CallPlan[Hits]:
                 whole = items.pop(0)
                 totals.append(None if whole == NOT_KNOWN else int(whole))
         if search.how:
-            corrected.append(unpack_text(items.pop(0)))
+            text = unpack_text(items.pop(0))
+            corrected.append(None if text is None else as_meant(text))
         read_items = _hits_with_words if search.how else _hits
         if search.group is None or not _has_scores(server):
             return read_items(items, server, has_buckets=bool(search.buckets))
@@ -140,7 +142,7 @@ def suggest(
     if limit == 0:  # a server would refuse it
         return []
     try:
-        return _items((yield _search("SUGGEST", AnswerKind.SUGGEST, line)).answers[0])
+        return [*map(as_meant, _items((yield _search("SUGGEST", AnswerKind.SUGGEST, line)).answers[0]))]
     except CommandError as refusal:
         if refusal.code != "query_error":
             raise
@@ -215,7 +217,7 @@ def explain(search: Search) -> CallPlan[Explanation]:
     """Plan EXPLAIN."""
     line = _search_head("EXPLAIN", search) + meta("EXPLAIN", search._replace(limit=max(search.limit, 1)))
     found = Explanation.from_json((yield _search("EXPLAIN", AnswerKind.RESULT, line)).answers[0])
-    return found if search.limit else replace(found, hits=())
+    return replace(found, text=as_meant(found.text), hits=found.hits if search.limit else ())
 
 
 def facets(asked: FacetSearch) -> CallPlan[Facets]:

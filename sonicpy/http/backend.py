@@ -25,7 +25,7 @@ OUT_OF_BOUNDS = "policy_reject"
 """The code with which a server refuses a limit above its maximum."""
 UNPAGED = {"suggest": 20, "explain": 100, "facets": 500}
 """Methods whose answers have no pages, and the largest limit of a server with default settings. A server that refuses a
-larger one is asked for so many, and then for half of them, and so on.
+limit is asked again with this one, and with half of the last one after each further refusal.
 """
 
 TextRow = Row

@@ -146,7 +146,7 @@ def claim(index: "Changing", command: Claim) -> bytes:
 
 
 def set_synonyms(index: "Changing", command: SetSynonyms) -> bytes:
-    return replies.result(index.set_synonyms(command.collection, command.rules, add=command.add))
+    return replies.result(index.set_synonyms(command.collection, command.meant, add=command.add))
 
 
 def synonyms(index: "Index", command: Synonyms) -> bytes:
