@@ -7,6 +7,7 @@ types of commands, not the commands: they are tuples, so two commands of differe
 from enum import StrEnum
 from typing import NamedTuple
 
+from sonicpy.channel.quoting import as_meant
 from sonicpy.errors import CommandError
 from sonicpy.search import FacetSearch, Search
 
@@ -115,10 +116,6 @@ class Similar(NamedTuple):
     scores: bool = False
 
 
-def _unescaped(text: str) -> str:
-    return text.replace("\\\\", "\\") if "\\" in text else text
-
-
 class Push(NamedTuple):
     """Add a text to an object."""
 
@@ -168,8 +165,8 @@ class Upsert(NamedTuple):
         doubled, as in Sonic.
         """
         if isinstance(self.field, dict):
-            return {name: _unescaped(text) for name, text in self.field.items()}
-        text = _unescaped(self.text)
+            return {name: as_meant(text) for name, text in self.field.items()}
+        text = as_meant(self.text)
         return text if self.field is None else {self.field: text}
 
 
@@ -290,6 +287,11 @@ class SetSynonyms(NamedTuple):
     rules: tuple[str, ...]
     add: bool = False
 
+    @property
+    def meant(self) -> list[str]:
+        """The rules as their sender meant them; see `Upsert.meant`."""
+        return [*map(as_meant, self.rules)]
+
 
 class Claim(NamedTuple):
     """Note the source that a bucket, or a part of it, is the mirror of."""
@@ -303,7 +305,7 @@ class Claim(NamedTuple):
     @property
     def meant(self) -> str:
         """The owner as its sender meant it; see `Upsert.meant`."""
-        return _unescaped(self.owner)
+        return as_meant(self.owner)
 
 
 class Trigger(NamedTuple):

@@ -27,6 +27,11 @@ def escaped(text: str) -> str:
     return text.replace("\r\n", "\\n").replace("\n", "\\n").replace("\r", "\\n")
 
 
+def as_meant(text: str) -> str:
+    """Return a text, in which servers left each escaped backslash doubled, with single ones."""
+    return text.replace("\\\\", "\\") if "\\" in text else text
+
+
 def quoted_pieces(text: str, room_bytes: int) -> Iterator[str]:
     """Yield `text` in pieces, each escaped and in quotes, of at most `room_bytes` bytes in UTF-8.
 

@@ -27,6 +27,9 @@ OF_INDEX = (OK, b"PENDING ", b"RESULT ")
 
 PROTOCOL_REVISION = 1
 
+NOT_KNOWN = "-"
+"""The item for a number that is not known."""
+
 MARKER_BITS = 64
 """The number of bits of a marker, eight for each letter; it distinguishes one PENDING from another and need not be
 secret.
@@ -99,6 +102,7 @@ def hits(
     total: int | None,
     *,
     scores: bool,
+    counts_whole: bool = False,
     whole: int | None = None,
     hows: Iterable[Iterable[AnsweringWord]] | None = None,
     corrected: str | None = None,
@@ -111,7 +115,8 @@ def hits(
         found: the names and their scores; a score of None: the ranking has no scores.
         total: the number of all objects that answer, for the first item; None: it was not asked for.
         scores: items are `name:score`, or `name:-` without one; else names.
-        whole: how many of these answer by whole words, for the second item; None: it was not asked for.
+        counts_whole: whether the second item is the number of those that answer by whole words.
+        whole: this number; None: it is not known, and the item is `-`.
         hows: the words by which each object answers, which follow the last colon of its item; None: they were not asked
             for.
         corrected: the text that the user may have meant, for the item behind the numbers if `hows` is given; None:
@@ -119,7 +124,9 @@ def hits(
         groups: the group of each object, which follows a colon behind the score; None: there are no groups.
     """
     items = [name if not scores else f"{name}:-" if score is None else f"{name}:{score:.6f}" for name, score in found]
-    counts = [str(count) for count in (total, whole) if count is not None]
+    counts = [] if total is None else [str(total)]
+    if counts_whole:
+        counts.append(NOT_KNOWN if whole is None else str(whole))
     if hows is not None:
         items = [f"{item}:{pack_held(how)}" for item, how in zip(items, hows, strict=True)]
         counts.append(pack_text(corrected))

@@ -123,17 +123,17 @@ def _begins_option(syntax: Syntax, line: bytes, offset: int) -> bool:
 
 
 def _words(syntax: Syntax, line: bytes, offset: int) -> tuple[list[str], int]:
-    """Return the words of a line, and the offset behind them. An option ends optional words."""
+    """Return the words of a line, and the offset behind them. An option may be in the place of the last optional word;
+    before it, a word that begins as an option does is a name.
+    """
+    count = syntax.words + syntax.optional_words
     if not (syntax.optional_words and syntax.options):
-        return take_words(line, offset, syntax.words + syntax.optional_words)
-    words, offset = take_words(line, offset, syntax.words)
-    for _ in range(syntax.optional_words):
-        more, behind = take_words(line, offset, 1)
-        if not more or any(more[0].startswith(f"{key}(") for key in syntax.options):
-            break
-        words += more
-        offset = behind
-    return words, offset
+        return take_words(line, offset, count)
+    words, offset = take_words(line, offset, count - 1)
+    last, behind = take_words(line, offset, 1)
+    if not last or any(last[0].startswith(f"{key}(") for key in syntax.options):
+        return words, offset
+    return words + last, behind
 
 
 @dataclass(frozen=True, slots=True)

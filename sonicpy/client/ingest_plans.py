@@ -7,7 +7,7 @@ from sonicpy.api.counted import need_no
 from sonicpy.arguments import bucket_of_filter, check_source, language_of, nothing_to_tag, text_of
 from sonicpy.channel.commands import Mode
 from sonicpy.channel.quoting import quoted
-from sonicpy.client.conversation import AnswerKind
+from sonicpy.client.conversation import OUR_NAME, AnswerKind, ServerInfo
 from sonicpy.client.exchange import CallPlan, Exchange
 from sonicpy.client.lines import (
     check_names,
@@ -139,6 +139,19 @@ def _flush_passing(collection: str, bucket: str | None, object: ObjectName | Non
         Mode.INGEST, "FLUSH", AnswerKind.RESULT, lambda server: [one_line(server, line)], changes=True
     )
     return int(reply.answers[0])
+
+
+def count_object_words(collection: str, bucket: str, object: ObjectName) -> CallPlan[int]:
+    """Plan COUNT of the words of an object: sonicpy gets COUNTO, because COUNT may have an option in the place of the
+    object there; Sonic gets COUNT, because its older versions lack COUNTO.
+    """
+    where = scope_words(collection, bucket)
+    names = f"{where} {object_word(object)}"
+
+    def lines(server: ServerInfo) -> list[str]:
+        return [one_line(server, f"{'COUNTO' if server.name == OUR_NAME else 'COUNT'} {names}")]
+
+    return int((yield Exchange(Mode.INGEST, "COUNT", AnswerKind.RESULT, lines)).answers[0])
 
 
 def number(

@@ -7,6 +7,7 @@ A plan is a generator. It yields an Exchange, receives the Reply (or the error, 
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,9 +21,10 @@ from sonicpy.bucket_names import AnyBucket, one_or_several, only_one, split_buck
 from sonicpy.channel.commands import Mode
 from sonicpy.channel.groups import unpack_group
 from sonicpy.channel.held_words import unpack_held, unpack_text
+from sonicpy.channel.quoting import as_meant
 from sonicpy.client.conversation import OUR_NAME, AnswerKind, ServerInfo
 from sonicpy.client.exchange import CallPlan, Exchange, Value
-from sonicpy.client.ingest_plans import number
+from sonicpy.client.ingest_plans import count_object_words, number
 from sonicpy.client.lines import (
     check_names,
     check_scope,
@@ -43,8 +45,10 @@ from sonicpy.search import FacetSearch, FilterLike, Search
 Item = TypeVar("Item")
 
 SCORES, WHOLE = "SCORES", "WHOLE"
-NO_SCORE = "-"
-"""The score in answers of a ranking without scores."""
+NO_SCORE = NOT_KNOWN = "-"
+"""The score in answers of a ranking without scores, and the number of objects that hold whole words where servers do
+not know it.
+"""
 
 QUERY_PAGE = 100
 LIST_PAGE = 500
@@ -62,7 +66,7 @@ _FIGURE = re.compile(r"(\w+)\((\d+)\)")
 def query(search: Search) -> CallPlan[Hits]:
     """Plan QUERY, with scores if the server gives them; the total, if asked for, comes with the first answer."""
     head = _search_head("QUERY", search)
-    totals: list[int] = []
+    totals: list[int | None] = []
     corrected: list[str | None] = []
 
     def line(server: ServerInfo, limit: int, offset: int) -> str:
@@ -78,9 +82,11 @@ def query(search: Search) -> CallPlan[Hits]:
         if search.total and not totals:
             totals.append(int(items.pop(0)))
             if _has_whole(server):
-                totals.append(int(items.pop(0)))
+                whole = items.pop(0)
+                totals.append(None if whole == NOT_KNOWN else int(whole))
         if search.how:
-            corrected.append(unpack_text(items.pop(0)))
+            text = unpack_text(items.pop(0))
+            corrected.append(None if text is None else as_meant(text))
         read_items = _hits_with_words if search.how else _hits
         if search.group is None or not _has_scores(server):
             return read_items(items, server, has_buckets=bool(search.buckets))
@@ -136,7 +142,7 @@ def suggest(
     if limit == 0:  # a server would refuse it
         return []
     try:
-        return _items((yield _search("SUGGEST", AnswerKind.SUGGEST, line)).answers[0])
+        return [*map(as_meant, _items((yield _search("SUGGEST", AnswerKind.SUGGEST, line)).answers[0]))]
     except CommandError as refusal:
         if refusal.code != "query_error":
             raise
@@ -167,13 +173,13 @@ def count(collection: str, bucket: AnyBucket | None, object: ObjectName | None, 
     what = counted(bucket, object, of)
     if what == "objects" and bucket is None:
         return _objects_of(stats(collection, None))
-    command = "COUNTB" if what == "objects" else "COUNT"
     if object is not None:
-        bucket = only_one(bucket)
+        return count_object_words(collection, only_one(bucket), object)
+    command = "COUNTB" if what == "objects" else "COUNT"
     first, buckets = one_or_several(bucket)
     if buckets and command == "COUNT":
         return _words_of_several(collection, first, meta(command, {"buckets": buckets}))
-    return number(command, collection, first, object, meta(command, {"buckets": buckets}))
+    return number(command, collection, first, options=meta(command, {"buckets": buckets}))
 
 
 def _words_of_several(collection: str, bucket: str, options: str) -> CallPlan[int]:
@@ -209,8 +215,9 @@ def names(collection: str, bucket: str, object: ObjectName) -> tuple[str, str, s
 
 def explain(search: Search) -> CallPlan[Explanation]:
     """Plan EXPLAIN."""
-    line = _search_head("EXPLAIN", search) + meta("EXPLAIN", search)
-    return Explanation.from_json((yield _search("EXPLAIN", AnswerKind.RESULT, line)).answers[0])
+    line = _search_head("EXPLAIN", search) + meta("EXPLAIN", search._replace(limit=max(search.limit, 1)))
+    found = Explanation.from_json((yield _search("EXPLAIN", AnswerKind.RESULT, line)).answers[0])
+    return replace(found, text=as_meant(found.text), hits=found.hits if search.limit else ())
 
 
 def facets(asked: FacetSearch) -> CallPlan[Facets]:

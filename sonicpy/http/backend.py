@@ -10,6 +10,7 @@ from sonicpy.api.rows import Row
 from sonicpy.client.aio.client import AsyncClient
 from sonicpy.errors import ClientError, CommandError, sentence_of
 from sonicpy.index.index import Index
+from sonicpy.options import ARGUMENTS
 
 LONG = frozenset({"consolidate", "backup", "restore", "verify", "stats", "objects"})
 """Methods that may take longer than a turn: they run on a thread."""
@@ -19,6 +20,13 @@ TURN_S = 0.0005
 """The time in seconds for which rows of a bulk request are pushed before the loop serves other requests."""
 STATS_SHARE = 20
 """The share of time for reading the figures of a whole index, as a divisor: at most 1/20, for any number of buckets."""
+
+OUT_OF_BOUNDS = "policy_reject"
+"""The code with which a server refuses a limit above its maximum."""
+UNPAGED = {"suggest": 20, "explain": 100, "facets": 500}
+"""Methods whose answers have no pages, and the largest limit of a server with default settings. A server that refuses a
+limit is asked again with this one, and with half of the last one after each further refusal.
+"""
 
 TextRow = Row
 """A row of a body, whose parts are not checked yet."""
@@ -165,11 +173,21 @@ class ClientBackend:
         self._whole = WholeStats(client.stats)
 
     async def call(self, method: str, *args: Any, **options: Any) -> Any:
-        """Return the result of a method of the client."""
+        """Return the result of a method of the client; see UNPAGED for limits that are too large for the server."""
         if method == "stats" and not any(args):
             return await self._whole.get()
         act: Callable[..., Awaitable[Any]] = getattr(self._client, method)
-        return await act(*args, **options)
+        most = UNPAGED.get(method)
+        if most is None:
+            return await act(*args, **options)
+        limit = options.pop("limit", ARGUMENTS[method.upper()]["limit"].default)
+        while True:
+            try:
+                return await act(*args, limit=limit, **options)
+            except CommandError as refusal:
+                if refusal.code != OUT_OF_BOUNDS or limit <= 1:
+                    raise
+            limit = most if limit > most else limit // 2
 
     async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
         """Return a page of names of collections, or of buckets if a collection is given."""

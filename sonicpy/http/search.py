@@ -58,10 +58,6 @@ from sonicpy.search import sort_beside_facets
 
 CORRECTED_MAX = 5
 """The most words that a corrected text ("did you mean") corrects."""
-OUT_OF_BOUNDS = "policy_reject"
-"""The code with which a server refuses a limit above its maximum."""
-CHANNEL_MAX = 20
-"""The most suggestions of a server by default."""
 SIGNS = '"+-*\u201c\u201d\u201e'
 """The signs of SYNTAX(web) that may be around a word."""
 NOT_EXPLAINED = (400, 501)
@@ -404,19 +400,15 @@ async def suggested(
 ) -> list[str]:
     """Return words that complete or correct the last word of the first of these texts that the backend answers.
 
-    A text of several words is refused if suggestions are in alphabetical order, and by older servers. A server that
-    refuses `limit` is asked for fewer.
+    A text of several words is refused if suggestions are in alphabetical order, and by older servers.
     """
     given = {} if filter is None else {"filter": filter}
     for text in dict.fromkeys(texts if limit else ()):
         try:
             found: list[str] = await backend.call("suggest", collection, bucket, text, limit=limit, **given)
-        except CommandError as error:  # or such as "!", which is no word
-            if error.code == OUT_OF_BOUNDS and limit > 1:
-                fewer = CHANNEL_MAX if limit > CHANNEL_MAX else limit // 2
-                return await suggested(backend, collection, bucket, texts, fewer, filter)
-        else:
-            return found
+        except CommandError:  # or such as "!", which is no word
+            continue
+        return found
     return []
 
 

@@ -139,7 +139,9 @@ def last_word(piece: str, terms: Terms, lexer: Lexer) -> tuple[str, Terms]:
     length = terms.typed[terms.last]
     for written in dict.fromkeys((piece, _without_signs(piece))):
         word = written.encode()[-length:].decode(errors="ignore")  # nothing is left out if the word is at the end
-        if is_one_word(found := lexer.lex_plain(word)) and len(word.encode()) == length:
+        if len(word.encode()) != length or not is_one_word(found := lexer.lex_plain(word)):
+            continue
+        if one_word(found)[1] == length:  # else a sign behind the word took the place of its first letter
             return written[: len(written) - len(word)], found
     return "", terms
 

@@ -58,6 +58,8 @@ def test_an_event_with_a_total() -> None:
     found = [("a:1", 2.5), ("b", None)]
     assert replies.hits(found, 17, scores=False).endswith(b" 17 a:1 b\r\n")
     assert replies.hits(found, 17, scores=True).endswith(b" 17 a:1:2.500000 b:-\r\n")
+    assert replies.hits(found, 17, scores=False, counts_whole=True, whole=0).endswith(b" 17 0 a:1 b\r\n")
+    assert replies.hits(found, 17, scores=False, counts_whole=True).endswith(b" 17 - a:1 b\r\n")
     assert re.fullmatch(rb"PENDING (\w{8})\r\nEVENT QUERY \1 0\r\n", replies.hits([], 0, scores=True))
 
 

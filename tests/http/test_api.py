@@ -337,6 +337,8 @@ def test_the_schema_names_every_operation(client: TestClient) -> None:
         assert name in schema["components"]["schemas"]
 
 
+KEYS = ("words", "hits", "names")
+"""The keys of the lists of items in answers."""
 REFUSED = [
     ("/v1/query", {"text": "x", "after": "o"}),
     ("/v1/query", {"text": "x", "phrase": "a b"}),
@@ -389,6 +391,41 @@ def test_fewer_words_are_suggested_where_the_server_refuses_more(tmp_path: Path)
 
     with Server(tmp_path, {"channel.search.suggest_limit_maximum": "12"}) as server:
         assert asyncio.run(ask(server.port)) == [0, 1, 12, 6, 10]
+
+
+def test_limits_above_those_of_the_server(tmp_path: Path) -> None:
+    """Every limit up to 1,000 is answered over a client, with as many items as the server gives."""
+    paths = [("suggest", {"word": "wor"}), ("facets", {"of": "*"}), ("explain", {"text": "all"}),
+             ("query", {"text": "all"}), ("similar", {"object": "o0"}), ("words", {}), ("objects", {})]  # fmt: skip
+
+    def number(found: dict[str, Any]) -> int:
+        return len(found["tags"][""] if "tags" in found else next(found[key] for key in KEYS if key in found))
+
+    async def ask(port: int, limits: Sequence[int]) -> list[list[int]]:
+        async with await sonicpy.connect_async(f"sonic://{HOST}:{port}") as client:
+            for place in range(30):
+                text = f"all word{place} same{place // 4}"
+                await client.push("messages", "default", f"o{place}", text, tags=[f"t{place}"])
+            transport = httpx.ASGITransport(app=app(client))
+            async with httpx.AsyncClient(transport=transport, base_url="http://here") as http:
+                answers = []
+                for path, given in paths:
+                    asked = [{**SCOPE, **given, "limit": limit} for limit in limits]
+                    answers.append([number((await http.get(f"/v1/{path}", params=one)).json()) for one in asked])
+                counted = await http.get("/v1/query", params={**SCOPE, "text": "all", "of": "*"})
+                assert counted.json()["facets"]["total"] == 30
+                return answers
+
+    with Server(tmp_path / "usual") as server:
+        usual = asyncio.run(ask(server.port, (0, 20, 21, 101, 501, 1000)))
+    assert usual[0] == [0, 20, 20, 20, 20, 20]
+    assert usual[1] == usual[3] == usual[6] == [0, 20, 21, 30, 30, 30]
+    assert usual[2][0] == 0 and usual[2][-1] == usual[2][-2] >= 10
+    settings = ("query", "suggest", "list")
+    with Server(tmp_path / "few", {f"channel.search.{name}_limit_maximum": "7" for name in settings}) as server:
+        few = asyncio.run(ask(server.port, (0, 7, 8, 1000)))
+    assert few[0] == [0, 7, 4, 5] and few[1] == [0, 7, 4, 7]
+    assert few[3] == few[6] == [0, 7, 8, 30]
 
 
 def test_a_text_replaces(index: sonicpy.Index, client: TestClient) -> None:

@@ -41,6 +41,11 @@ def test_no_word(bucket: sonicpy.Bucket, typed: str) -> None:
         ("host 192.168.1.10", "host 192.16", "192.168.1.10"),
         ("pi is 3.14", "pi 3.1", "3.14"),
         ("Jean-Luc", "jean-l!", "jean-luc"),
+        ("Jean-Luc", "jean-luc!", "jean-luc"),
+        ("sunny weather", "sunny/weather-", "sunny/weather"),
+        ("sunny weather", "in sunny/weath\\", "sunny/weather"),
+        ("sunny weather", "sunny(weather)", "sunny(weather"),
+        ("sunny C++", "sunny/c++", "sunny/c++"),
         ("東京都庁", "東京", "東京都"),
     ],
 )

@@ -15,6 +15,8 @@ from sonicpy.channel.syntax import COMMANDS, SONIC_COMMANDS_OF_MODE, Limits, Lin
 from sonicpy.cluster.peers.questions import UnknownQuestion, command_of, pack_question, question_of, unpack_question
 from sonicpy.errors import CommandError, InvalidArgument, NotOffered
 from sonicpy.option_kinds import Languages
+from tests.client.fake import Caller, Fake
+from tests.client.ways import WAYS
 from tests.docs.test_protocol import talk
 from tests.processes import HOST, Server, free_port
 from tests.support.patience import WAIT_S
@@ -61,6 +63,8 @@ def read(line: str) -> object:
         (r'COUNTB c b BUCKETS(x,"q\"\\")', commands.CountB("c", "b", ("x", r'"q\"\\"'))),
         ("COUNT c b BUCKETS(x)", commands.Count("c", "b", None, ("x",))),
         ("COUNT c b BUCKETS", commands.Count("c", "b", "BUCKETS")),
+        ("COUNT c BUCKETS(x)", commands.Count("c", "BUCKETS(x)")),
+        ("COUNT BUCKETS(x) BUCKETS(y) BUCKETS(z)", commands.Count("BUCKETS(x)", "BUCKETS(y)", None, ("z",))),
         ("COUNTO c b BUCKETS(x)", commands.CountO("c", "b", "BUCKETS(x)")),
         ('QUERY c b "x" LIMIT(3) BUCKETS(y)', commands.Query("c", "b", "x", 3, 0, None, buckets=("y",))),
     ],
@@ -85,7 +89,7 @@ def test_values_that_are_not_allowed(value: str) -> None:
     assert caught.value.code == "invalid_meta_value"
 
 
-@pytest.mark.parametrize("line", ["COUNT c BUCKETS(x)", "COUNT c b o BUCKETS(x)", "COUNTB c b o", "COUNT c b o p"])
+@pytest.mark.parametrize("line", ["COUNT c b o BUCKETS(x)", "COUNTB c b o", "COUNT c b o p"])
 def test_lines_of_another_shape(line: str) -> None:
     with pytest.raises(CommandError) as caught:
         read(line)
@@ -139,6 +143,42 @@ def test_clients(server: Server) -> None:
             assert await one.count_objects("c", BUCKETS) == 4
 
     asyncio.run(ask())
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_names_that_begin_as_the_option_does(server: Server, way: str) -> None:
+    name = "BUCKETS(b1)"
+    with WAYS[way](f"sonic://{HOST}:{server.port}") as client:
+        client.push(name, name, name, "one two three")
+        client.push(name, "b1", "o", "one two")
+        assert client.count(name) == client.count_buckets(name) == 2
+        assert client.count(name, name) == client.count_words(name, name) == 3
+        assert client.count(name, name, name) == client.count_object_words(name, name, name) == 3
+        assert client.count(name, "b1", name) == client.count_object_words(name, "b1", name) == 0
+        assert client.count_objects(name, name) == client.count(name, of="objects") - 1 == 1
+        assert client.stats(name, name)["objects"] == 1
+        assert client.query(name, name, "three") == client.objects(name, name) == [name]
+        assert client.exists(name, name, name) and client.similar(name, name, name) == []
+        assert client.pop(name, name, name, "one") == 1
+        assert client.flush(name, name, name) == 2
+        assert client.flush(name) == 1
+
+
+def test_words_of_such_an_object_where_there_is_no_option(tmp_path: Path) -> None:
+    def script(caller: Caller) -> None:
+        caller.greet()
+        while line := caller.line():
+            caller.say("RESULT 2" if line == "COUNT c b BUCKETS(b1)" else "ERR unknown_command")
+
+    with Fake(script) as fake, sonicpy.connect(fake.url) as client:  # older versions of Sonic have no COUNTO
+        assert client.count("c", "b", "BUCKETS(b1)") == client.count_object_words("c", "b", "BUCKETS(b1)") == 2
+    with (
+        Server(tmp_path, {"server.compat": "sonic"}) as server,
+        sonicpy.connect(f"sonic://{HOST}:{server.port}") as old,
+    ):
+        old.push("c", "b", "BUCKETS(b1)", "one two")
+        assert old.count("c", "b", "BUCKETS(b1)") == old.count_object_words("c", "b", "BUCKETS(b1)") == 2
+        assert old.count("c", "b", "o") == old.count("c", "BUCKETS(b)") == 0
 
 
 def test_with_other_options(server: Server) -> None:

@@ -341,7 +341,7 @@ class AsyncClient(AsyncCare):
 
     async def count_object_words(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Return how many different words the object holds."""
-        return await self._run(ingest_plans.number("COUNT", *plans.names(collection, bucket, object)))
+        return await self._run(ingest_plans.count_object_words(collection, bucket, object))
 
     # -- listing -------------------------------------------------------------------------------------------------
 

@@ -335,7 +335,7 @@ class Client(Care):
 
     def count_object_words(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Return how many different words the object holds."""
-        return self._run(ingest_plans.number("COUNT", *plans.names(collection, bucket, object)))
+        return self._run(ingest_plans.count_object_words(collection, bucket, object))
 
     # -- listing -------------------------------------------------------------------------------------------------
 

@@ -59,8 +59,8 @@ async def grouped(spread: AsksParts, command: Query) -> bytes:
         planned = await spread.planned(command)
         if planned is None:
             none = 0 if command.total else None
-            return replies.hits([], none, scores=command.scores, whole=0 if command.counts_whole else None,
-                                hows=[] if command.how else None)  # fmt: skip
+            return replies.hits([], none, scores=command.scores, counts_whole=command.counts_whole,
+                                whole=0 if command.is_by_score else None, hows=[] if command.how else None)  # fmt: skip
     if planned is not None and command.is_by_score and command.vector is not None:
         return await grouped_by_meaning(spread, command, planned)
     last, after = after_of(command)
@@ -81,8 +81,8 @@ async def grouped(spread: AsksParts, command: Query) -> bytes:
     elif command.how:
         hows = [()] * len(names)
     return replies.hits(
-        zip(names, scores, strict=True), page.total, scores=command.scores,
-        whole=page.whole if command.counts_whole else None, hows=hows, corrected=corrected, groups=page.keys,
+        zip(names, scores, strict=True), page.total, scores=command.scores, counts_whole=command.counts_whole,
+        whole=page.whole, hows=hows, corrected=corrected, groups=page.keys,
     )  # fmt: skip
 
 
@@ -144,7 +144,7 @@ async def grouped_by_meaning(spread: AsksParts, command: Query, planned: Planned
     hows = list(map(planned.how().of, (each.words for each in best))) if command.how else None
     return replies.hits(
         [(each.name, each.score) for each in best], page.total, scores=command.scores,
-        whole=page.whole if command.counts_whole else None, hows=hows, corrected=planned.corrected,
+        counts_whole=command.counts_whole, whole=page.whole, hows=hows, corrected=planned.corrected,
         groups=[each.key for each in best],
     )  # fmt: skip
 

@@ -79,8 +79,10 @@ class RefinedSpread:
 
 
 def _event(command: Query, names: Sequence[str], total: int) -> bytes:
-    """Return the reply with a page of an order that is not by score: no words by which objects answer are known."""
+    """Return the reply with a page of an order that is not by score: the words by which objects answer are not known,
+    nor how many answer by whole words.
+    """
     return replies.hits(
         [(name, None) for name in names], total if command.total else None, scores=command.scores,
-        whole=total if command.counts_whole else None, hows=[()] * len(names) if command.how else None,
+        counts_whole=command.counts_whole, hows=[()] * len(names) if command.how else None,
     )  # fmt: skip

@@ -228,7 +228,7 @@ class Spread:
         )  # fmt: skip
         if planned is None or plan is None:
             return replies.hits(
-                [], 0 if total else None, scores=command.scores, whole=0 if command.counts_whole else None,
+                [], 0 if total else None, scores=command.scores, counts_whole=command.counts_whole, whole=0,
                 hows=[] if command.how else None,
             )  # fmt: skip
         if command.how + (command.boost is not None) + (command.vector is not None) > 1:
@@ -236,7 +236,8 @@ class Spread:
         if command.vector is not None:
             names, scores, count = await self._meant(command, planned)
             whole = await self._whole(command, planned, count)
-            return replies.hits(zip(names, scores, strict=True), count, scores=command.scores, whole=whole)
+            pairs, counts_whole = zip(names, scores, strict=True), command.counts_whole
+            return replies.hits(pairs, count, scores=command.scores, counts_whole=counts_whole, whole=whole)
         fields = (collection, bucket, to_plain(plan), offset + limit, total)
         found = await self._find(command, planned, *fields, how=command.how)
         most = highest_factor(command.boost)
@@ -250,8 +251,8 @@ class Spread:
             held = {row[0]: numbers for rows, _, words in found for row, numbers in zip(rows, words, strict=True)}
             hows = [how.of(held[name]) for name in page.names]
         return replies.hits(
-            zip(page.names, shown, strict=True), page.total, scores=command.scores, whole=whole, hows=hows,
-            corrected=planned.corrected,
+            zip(page.names, shown, strict=True), page.total, scores=command.scores, counts_whole=command.counts_whole,
+            whole=whole, hows=hows, corrected=planned.corrected,
         )  # fmt: skip
 
     async def _scored(self, command: Query, planned: "_Planned") -> bytes:
@@ -278,7 +279,7 @@ class Spread:
             held = {row[0]: words for rows, _, numbers, *_ in answers for row, words in zip(rows, numbers, strict=True)}
             hows = [how.of(held[name]) for name in names]
         return replies.hits(
-            zip(names, scores, strict=True), total, scores=command.scores,
+            zip(names, scores, strict=True), total, scores=command.scores, counts_whole=command.counts_whole,
             whole=await self._whole(command, planned, total), hows=hows, corrected=planned.corrected,
         )  # fmt: skip
 

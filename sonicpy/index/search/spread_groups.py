@@ -37,7 +37,8 @@ class GroupRows(NamedTuple):
         keys: the group of each object; None: it is a group of its own.
         hows: the numbers of the words of the plan that each object holds; None: they were not asked for.
         counted: all groups of the part; None: they were not asked for.
-        of_whole: those groups with an object that answers by whole words; None: they were not asked for.
+        of_whole: those groups with an object that answers by whole words; None: they were not asked for, or the order
+            is not by score.
     """
 
     rows: list[Any]
@@ -96,7 +97,7 @@ def _rows_in_order(
     names, count = reader.oids([iid for _, (_, iid), _ in kept]), reader.state.next_iid
     rows = [(name, row[0], at[1] / count) for name, (row, at, _) in zip(names, kept, strict=True)]
     counted = _plain(count_groups(finder, finder.passing)) if search.total else None
-    return GroupRows(rows, shown_keys(finder.groups, kept), None, counted, counted)
+    return GroupRows(rows, shown_keys(finder.groups, kept), None, counted)
 
 
 def _plain(counted: CountedGroups | None) -> PlainCounted | None:
@@ -111,7 +112,7 @@ class GroupPage(NamedTuple):
         keys: the groups of the objects.
         hows: as in GroupRows.
         total, whole: the number of groups, and of those with an object that answers by whole words; None: not asked
-        for.
+            for, or, the second, not known, because the order is not by score.
         is_sure: whether nothing that the parts did not return belongs on the page.
     """
 
@@ -162,10 +163,8 @@ def merge_groups(
     ]
     is_sure = not ends or sum(rank(row) <= min(ends) for row, _, _ in best[:end]) == end
     hows = [how for _, _, how in page] if search.how else None
-    counts = [
-        _number(each) if search.total else None for each in zip(*((one[3], one[4]) for one in parts), strict=True)
-    ]
-    total, whole = counts or ((0, 0) if search.total else (None, None))
+    total = _number(part.counted for part in parts) if search.total else None
+    whole = _number(part.of_whole for part in parts) if search.total and search.is_by_score else None
     return GroupPage([row for row, _, _ in page], [key for _, key, _ in page], hows, total, whole, is_sure)
 
 

@@ -146,7 +146,7 @@ def claim(index: "Changing", command: Claim) -> bytes:
 
 
 def set_synonyms(index: "Changing", command: SetSynonyms) -> bytes:
-    return replies.result(index.set_synonyms(command.collection, command.rules, add=command.add))
+    return replies.result(index.set_synonyms(command.collection, command.meant, add=command.add))
 
 
 def synonyms(index: "Index", command: Synonyms) -> bytes:
@@ -157,7 +157,6 @@ def synonyms(index: "Index", command: Synonyms) -> bytes:
 def query(index: "Index", command: Query) -> bytes:
     if command.scores or command.total or command.how:
         hits = index.find_hits(command)
-        whole = (hits.total if hits.whole is None else hits.whole) if command.counts_whole else None
         hows = hits.hows if command.how else None
         pairs = hits.pairs()
         if hits.buckets is not None:
@@ -165,8 +164,8 @@ def query(index: "Index", command: Query) -> bytes:
                 (in_bucket(bucket, name), score) for bucket, (name, score) in zip(hits.buckets, pairs, strict=True)
             ]
         return replies.hits(
-            pairs, hits.total, scores=command.scores, whole=whole, hows=hows, corrected=hits.corrected,
-            groups=hits.groups,
+            pairs, hits.total, scores=command.scores, counts_whole=command.counts_whole, whole=hits.whole, hows=hows,
+            corrected=hits.corrected, groups=hits.groups,
         )  # fmt: skip
     return replies.event("QUERY", index.find_ids(command))
 
