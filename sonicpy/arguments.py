@@ -97,8 +97,10 @@ def language_of(lang: Any) -> str | None:
     """Return the ISO 639-3 code of a language, "none" for no language, or None for one that is to be guessed. Raises
     InvalidArgument if it is no known language.
     """
-    if lang is None or (isinstance(lang, str) and lang in LANG_CODES):
-        return lang
+    if lang is None:
+        return None
+    if isinstance(lang, str) and lang in LANG_CODES:
+        return plain_str(lang)
     code = language_code(lang) if isinstance(lang, str) else None
     if code is None:
         told = plain_str(lang) if isinstance(lang, str) else shown(lang)
