@@ -5,6 +5,7 @@ Every check returns the value in its internal form, or raises InvalidArgument. N
 
 import operator
 import os
+import re
 from collections.abc import Sequence
 from typing import Any, SupportsIndex
 
@@ -143,11 +144,21 @@ def call_of(argument: str, value: Any) -> Any:
 
 
 def path_of(argument: str, value: Any) -> str:
-    """Return the path of a folder as a str. Raises InvalidArgument, which names `argument`, if it is no path."""
+    """Return the path of a folder as a str. Raises InvalidArgument, which names `argument`, if it is no path, or the
+    address of a server."""
     path = os.fspath(value) if isinstance(value, str | os.PathLike) else value
     if isinstance(path, str) and path and "\0" not in path and _is_encodable(path):
+        if is_address(path):  # not shown: an address may hold a password
+            raise InvalidArgument(
+                f"{argument} is the address of a server: use sonicpy.connect; allowed is the path of a folder"
+            )
         return plain_str(path)
     raise InvalidArgument(f"{argument} is {shown(value)}; allowed is the path of a folder")
+
+
+def is_address(path: str) -> bool:
+    """Return whether a text that should be a path is the address of a server. A Path has one slash for the two."""
+    return re.match(r"(sonics?|sonic\+unix|https?):/", path, re.IGNORECASE) is not None
 
 
 def _is_encodable(path: str) -> bool:
