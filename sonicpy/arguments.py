@@ -24,6 +24,9 @@ LANGUAGES = (
     "None to guess"
 )
 
+NO_WORD = "word holds no word, or more than one with search.suggest_order = alphabetical; allowed is a word"
+"""The message for a word that a server has refused without a reason."""
+
 
 def plain_scalar(value: Any) -> Any:
     """Return a scalar of numpy, or an array without dimensions, as a number of Python; anything else as it is."""
@@ -74,11 +77,16 @@ def bucket_of_filter(bucket: str | None, object: object) -> str:
     return bucket
 
 
-def no_word() -> InvalidArgument:
-    """Return the error for a suggestion of a text without a word, or with several where one is allowed."""
-    return InvalidArgument(
-        "word holds no word, or more than one in alphabetical order; allowed is a word", "query_error"
-    )
+def no_word(*, has_several: bool | None = None) -> InvalidArgument:
+    """Return the error for a suggestion of a text without a word, or with several in alphabetical order.
+
+    Args:
+        has_several: whether the text has several words; None: a server has refused the text without a reason.
+    """
+    if has_several is None:
+        return InvalidArgument(NO_WORD, "query_error")
+    reason = "more than one word, and search.suggest_order is alphabetical" if has_several else "no word"
+    return InvalidArgument(f"word holds {reason}; allowed is a word", "query_error")
 
 
 def nothing_to_tag() -> InvalidArgument:
