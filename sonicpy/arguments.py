@@ -5,6 +5,7 @@ Every check returns the value in its internal form, or raises InvalidArgument. N
 
 import operator
 import os
+import re
 from collections.abc import Sequence
 from typing import Any, SupportsIndex
 
@@ -22,6 +23,9 @@ LANGUAGES = (
     "a language of sonicpy.langcodes as ISO 639-1, ISO 639-3 or BCP 47 (en, eng, en-GB), none for no language, and "
     "None to guess"
 )
+
+NO_WORD = "word holds no word, or more than one with search.suggest_order = alphabetical; allowed is a word"
+"""The message for a word that a server has refused without a reason."""
 
 
 def plain_scalar(value: Any) -> Any:
@@ -73,11 +77,16 @@ def bucket_of_filter(bucket: str | None, object: object) -> str:
     return bucket
 
 
-def no_word() -> InvalidArgument:
-    """Return the error for a suggestion of a text without a word, or with several where one is allowed."""
-    return InvalidArgument(
-        "word holds no word, or more than one in alphabetical order; allowed is a word", "query_error"
-    )
+def no_word(*, has_several: bool | None = None) -> InvalidArgument:
+    """Return the error for a suggestion of a text without a word, or with several in alphabetical order.
+
+    Args:
+        has_several: whether the text has several words; None: a server has refused the text without a reason.
+    """
+    if has_several is None:
+        return InvalidArgument(NO_WORD, "query_error")
+    reason = "more than one word, and search.suggest_order is alphabetical" if has_several else "no word"
+    return InvalidArgument(f"word holds {reason}; allowed is a word", "query_error")
 
 
 def nothing_to_tag() -> InvalidArgument:
@@ -97,8 +106,10 @@ def language_of(lang: Any) -> str | None:
     """Return the ISO 639-3 code of a language, "none" for no language, or None for one that is to be guessed. Raises
     InvalidArgument if it is no known language.
     """
-    if lang is None or (isinstance(lang, str) and lang in LANG_CODES):
-        return lang
+    if lang is None:
+        return None
+    if isinstance(lang, str) and lang in LANG_CODES:
+        return plain_str(lang)
     code = language_code(lang) if isinstance(lang, str) else None
     if code is None:
         told = plain_str(lang) if isinstance(lang, str) else shown(lang)
@@ -141,11 +152,21 @@ def call_of(argument: str, value: Any) -> Any:
 
 
 def path_of(argument: str, value: Any) -> str:
-    """Return the path of a folder as a str. Raises InvalidArgument, which names `argument`, if it is no path."""
+    """Return the path of a folder as a str. Raises InvalidArgument, which names `argument`, if it is no path, or the
+    address of a server."""
     path = os.fspath(value) if isinstance(value, str | os.PathLike) else value
     if isinstance(path, str) and path and "\0" not in path and _is_encodable(path):
+        if is_address(path):  # not shown: an address may hold a password
+            raise InvalidArgument(
+                f"{argument} is the address of a server: use sonicpy.connect; allowed is the path of a folder"
+            )
         return plain_str(path)
     raise InvalidArgument(f"{argument} is {shown(value)}; allowed is the path of a folder")
+
+
+def is_address(path: str) -> bool:
+    """Return whether a text that should be a path is the address of a server. A Path has one slash for the two."""
+    return re.match(r"(sonics?|sonic\+unix|https?):/", path, re.IGNORECASE) is not None
 
 
 def _is_encodable(path: str) -> bool:

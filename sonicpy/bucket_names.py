@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import NAME_MAX_BYTES, check_bucket, shown
+from sonicpy.ids import NAME_MAX_BYTES, check_bucket, plain_str, shown
 
 STAR = "*"
 _ELEMENT = r'"(?:[^"\\]|\\.)*"|[^",]+'
@@ -75,7 +75,7 @@ def buckets_of(argument: str, given: Any) -> tuple[str, ...]:
     found = []
     for element in given:
         try:
-            found.append(checked_element(element) if isinstance(element, str) else _refuse(element))
+            found.append(checked_element(plain_str(element)) if isinstance(element, str) else _refuse(element))
         except ValueError as error:
             raise InvalidArgument(
                 f"{argument} has the element {shown(element)}; allowed is {ALLOWED}", detail="InvalidBucket"

@@ -232,7 +232,8 @@ class KeyValue:
     def batch(self) -> AbstractContextManager[None]:
         """Return a context manager that makes the changes of its block one commit, or none if the block raises.
 
-        Blocks may be nested: the outermost one commits. Other threads that want to write wait for its end.
+        Blocks may be nested: the outermost one commits. Changes of other threads wait for the end of the block: do not
+        wait for them inside it.
         """
         return self._turn.hold(self._begin_batch, self._end_batch, batches=1)
 

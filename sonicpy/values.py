@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, SupportsIndex
 
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import index_of, shown, whole_in_decimal
+from sonicpy.ids import index_of, plain_str, shown, whole_in_decimal
 
 VALUES_MAX: Final = 16
 """The most names of values in a bucket."""
@@ -75,7 +75,7 @@ def is_name(name: Any) -> bool:
 def name_of(name: Any) -> str:
     """Return the name of values as a plain str. Raises InvalidArgument if the name is not valid."""
     if is_name(name):
-        return str(name)
+        return plain_str(name)
     raise InvalidArgument(
         f"a value has the name {shown(name)}; allowed are {NAME_RULE}",
         "invalid_meta_value",
@@ -149,7 +149,8 @@ def _value(value: Any) -> GivenValue | None:
     if value is None:
         return GivenValue(None)
     if isinstance(value, str):
-        return GivenValue(point_of(value), is_point=True) if "/" in value else GivenValue(int(_digits(value)))
+        text = plain_str(value)
+        return GivenValue(point_of(text), is_point=True) if "/" in text else GivenValue(int(_digits(text)))
     if isinstance(value, GivenValue):
         return value
     if type(value) is int:
@@ -215,7 +216,7 @@ def _units(degrees: Any) -> int:
 
     if isinstance(degrees, bool) or (isinstance(degrees, str) and not re.fullmatch(_DEGREES, degrees)):
         raise ValueError(f"{degrees!r} is no number of degrees")
-    number = Decimal(str(degrees))
+    number = Decimal(plain_str(degrees) if isinstance(degrees, str) else str(degrees))
     if not number.is_finite() or abs(number) > 1000:
         raise ValueError(f"{degrees!r} is no number of degrees")
     return int((number * DEGREE).to_integral_value())

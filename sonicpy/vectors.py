@@ -15,7 +15,7 @@ from typing import Any
 
 from sonicpy._native import vectors as native
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import shown
+from sonicpy.ids import plain_str, shown
 
 Vector = Any
 """A vector that a program gives: numbers (a list, an array of NumPy, a value of Arrow), int8, or packed bits as bytes;
@@ -47,7 +47,7 @@ def bits_of(argument: str, given: Vector) -> str | None:
     if given is None:
         return None
     columns = bits_by_column(argument, given)
-    return given if isinstance(given, str) else ",".join(_written(name, bits) for name, bits in columns)
+    return plain_str(given) if isinstance(given, str) else ",".join(_written(name, bits) for name, bits in columns)
 
 
 def bits_by_column(argument: str, given: Vector) -> tuple[tuple[str, bytes], ...]:
@@ -55,7 +55,7 @@ def bits_by_column(argument: str, given: Vector) -> tuple[tuple[str, bytes], ...
     name. Raises the errors of `bits_of`."""
     try:
         if isinstance(given, str):
-            return read_bits(given)
+            return read_bits(plain_str(given))
         if type(given) is bytes or not isinstance(given, Mapping):  # the look at the type is faster
             bits = given if type(given) is bytes else _packed(given, native.signs, bytes)
             _check_length(8 * len(bits))
@@ -72,14 +72,15 @@ def numbers_of(argument: str, given: Vector) -> str | None:
         return None
     try:
         if isinstance(given, str):
-            read_numbers(given)
-            return given
+            text = plain_str(given)
+            read_numbers(text)
+            return text
         name = ""
         if isinstance(given, Mapping):
             if len(given) != 1:
                 raise _several(len(given))
             ((name, given),) = given.items()
-            _checked(name)
+            name = _checked(name)
         numbers = _packed(given, native.whole_numbers, native.of_bits)
         _check_length(len(numbers))
         return _written(name, numbers)
@@ -118,7 +119,7 @@ def _checked_columns(given: tuple[tuple[str, bytes], ...]) -> tuple[tuple[str, b
 def _checked(name: str) -> str:
     if not isinstance(name, str) or not is_column(name):
         raise ValueError(f"the column is {shown(name)}; allowed are {COLUMN_NAMES}")
-    return name
+    return plain_str(name)
 
 
 def _read_one(text: str) -> tuple[str, bytes]:

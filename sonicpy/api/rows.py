@@ -190,6 +190,7 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
             name = oid if type(oid) is str else object_name(oid)
             if not are_names(collection, bucket, name):
                 check_names(collection, bucket, name, compat=compat, new=True)
+                collection, bucket = plain_str(collection), plain_str(bucket)
             if lang is not None:
                 lang = None if is_missing(lang) or (isinstance(lang, str) and not lang) else language_of(lang)
             if len(parts) > 5:

@@ -22,6 +22,7 @@ from sonicpy.errors import (
     WrongPassword,
 )
 
+IS_IT_HTTP = "is it the port of HTTP?"
 OUR_NAME = "sonicpy"
 """The name in the greeting of servers that may offer more than Sonic."""
 _NOT_PERMITTED = re.compile(r"not_permitted\((.*)\)")
@@ -124,6 +125,8 @@ class Conversation:
         self._mode = mode
         self._password = password
         self._peer = peer
+        self.has_received = False
+        """Whether the server has sent anything."""
         self._received = bytearray()
         self._searched = 0  # the first bytes of _received, known to hold no line feed
         self._has_greeted = False
@@ -147,6 +150,7 @@ class Conversation:
         """Read received bytes; return completed groups of lines. The owner then reads `outgoing`, `is_open` and
         `end`."""
         completed: list[InFlight] = []
+        self.has_received = True
         self._received += data
         start = 0
         while self.end is None and (end := self._received.find(b"\n", max(start, self._searched))) >= 0:
@@ -182,7 +186,8 @@ class Conversation:
     def _greeted(self, line: str) -> None:
         found = _GREETING.match(line)
         if found is None:
-            raise self._not_sonic(line, "CONNECTED <name version>")
+            hint = f": {IS_IT_HTTP}" if line.startswith("HTTP/") else ""
+            raise self._not_sonic(line, f"CONNECTED <name version>{hint}")
         self.server.name, self.server.version = found[1], found[2] or ""
         self._has_greeted = True
         start = f"START {self._mode}" if self._password is None else f"START {self._mode} {self._password}"

@@ -370,7 +370,7 @@ def _clause(name: AnyValue, wanted: AnyValue) -> str:
         raise refused(f"filter has {shown_part(name)} as a key; allowed are `tag` and names of values")
     if name == TAG_NAME:
         return _dict_tags(wanted)
-    shown_name = shown_tag(name)
+    shown_name = shown_tag(plain_str(name))
     if isinstance(wanted, tuple):
         return _dict_range(name, shown_name, wanted)
     members = list(wanted) if isinstance(wanted, set | frozenset) else wanted

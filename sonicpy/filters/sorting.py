@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sonicpy.errors import InvalidArgument
 from sonicpy.filters.conditions import INT_MAX, INT_MIN
 from sonicpy.filters.refusal import refused
-from sonicpy.ids import shown, shown_part
+from sonicpy.ids import plain_str, shown, shown_part
 from sonicpy.tags import tag_in
 from sonicpy.values import NAME_RULE, is_name, number_in_value, point_of, unpack_point
 
@@ -223,8 +223,9 @@ def facets_of(of: str | None, ranges: str | None) -> tuple[Facet, ...]:
 def _checked(name: str, value: Any, parse: Callable[[str], Any]) -> str:
     if not isinstance(value, str):
         raise refused(f"{name} is {shown(value)}; allowed is a str")
-    parse(value)
-    return value
+    text = plain_str(value)
+    parse(text)
+    return text
 
 
 def _range_text(name: str, bounds: Any) -> str:
@@ -233,7 +234,7 @@ def _range_text(name: str, bounds: Any) -> str:
     numbers = [number_in_value(bound) for bound in bounds]
     if None in numbers or not numbers:
         raise _wrong_bounds(name, shown_part(bounds[numbers.index(None)]) if numbers else "no bound")
-    return f"{name}: {','.join(map(str, numbers))}"
+    return f"{plain_str(name)}: {','.join(map(str, numbers))}"
 
 
 def _wrong_bounds(name: str, found: str) -> InvalidArgument:

@@ -1,7 +1,7 @@
 """The body of a request: limits of its size, its pace, and the memory of all bodies together."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from starlette.exceptions import HTTPException
@@ -105,21 +105,37 @@ class LingeringClose:
             self._lingering -= 1
 
 
-class Body:
-    """The body of a request, within its limits."""
+def may_be_long(headers: Mapping[bytes, bytes]) -> bool:
+    """Return whether the body of a request may have more than BODY_BYTES_MAX bytes, or no length that is known.
 
-    def __init__(self, receive: Receive, load: Load, *, is_stream: bool) -> None:
+    After an answer that does not wait for the end of such a body, the connection is closed: the server would have to
+    read the rest, however long, before the next request.
+    """
+    length = headers.get(b"content-length", b"0")
+    return b"transfer-encoding" in headers or not (length.isdigit() and float(length) <= BODY_BYTES_MAX)
+
+
+class Body:
+    """The body of a request, within its limits.
+
+    Args:
+        is_long: the result of `may_be_long` for the request.
+    """
+
+    def __init__(self, receive: Receive, load: Load, *, is_stream: bool, is_long: bool) -> None:
         self._receive = receive
         self._load = load
         self._is_stream = is_stream
+        self._is_long = is_long
         self._held = 0
         self._is_refused = False
         self.has_ended = False
 
     @property
     def has_unread_rest(self) -> bool:
-        """Whether the body was refused before its end: the client may still send the rest."""
-        return self._is_refused and not self.has_ended
+        """Whether an answer now comes before the end of a body that was refused or may be long: the client may still
+        send the rest."""
+        return (self._is_refused or self._is_long) and not self.has_ended
 
     async def receive(self) -> Message:
         """Return the next part of the body. Raises TooLarge, TooSlow, TooMany."""

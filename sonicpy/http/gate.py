@@ -22,7 +22,7 @@ from sonicpy.access.admission import Keys
 from sonicpy.access.grant import NotPermitted, TooOften
 from sonicpy.errors import SonicError, sentence_of
 from sonicpy.http.access import BULK, GRANTED, HEALTH, OPEN, READS, UNLIMITED, Endpoint, Offered, path_of
-from sonicpy.http.bodies import BODY_BYTES_MAX, CLOSE, Body, Encoded, LingeringClose, Load, TooLarge
+from sonicpy.http.bodies import BODY_BYTES_MAX, CLOSE, Body, Encoded, LingeringClose, Load, TooLarge, may_be_long
 from sonicpy.http.guarded import PERMIT
 from sonicpy.http.hosts import Hosts
 from sonicpy.http.problems import problem
@@ -145,7 +145,7 @@ class Gate:
             return
         assert asked is not None
         scope[GRANTED] = asked
-        lean = self._lean.get(asked)
+        lean = None if may_be_long(headers) else self._lean.get(asked)
         if lean is None or not await self._serve_lean(lean, scope, headers, receive, answer):
             await self._serve(scope, asked, receive, answer)
 
@@ -162,7 +162,8 @@ class Gate:
             return True
 
     async def _serve(self, scope: Scope, asked: Endpoint, receive: Receive, answer: "AnswerWriter") -> None:
-        body = Body(receive, self._load, is_stream=asked == BULK)
+        is_long = may_be_long(dict(scope["headers"]))
+        body = Body(receive, self._load, is_stream=asked == BULK, is_long=is_long)
         try:
             with self._load.streams(asked == BULK):
                 async with asyncio.timeout(None if asked in UNLIMITED else ANSWER_S):
@@ -183,15 +184,21 @@ class Gate:
         Args:
             has_rest: whether the end of the body was not read; it is read before the connection is closed.
         """
-        refusal = problem(error.status_code, error.detail, error.headers, scope[ID])
-        if not has_rest or error.headers is None or not CLOSE.items() <= error.headers.items():
+        headers = dict(error.headers or {})
+        if has_rest and may_be_long(dict(scope["headers"])):
+            headers |= CLOSE
+        refusal = problem(error.status_code, error.detail, headers, scope[ID])
+        if not has_rest or not CLOSE.items() <= headers.items():
             await refusal(scope, receive, answer.send)
             return
         await refusal(scope, receive, answer.send_unended)
         await self._linger(receive, answer)
 
     async def _send(self, receive: Receive, body: Body, answer: "AnswerWriter", message: Message) -> None:
-        """Send the next part of the application's answer, which may be a refusal of the body."""
+        """Send the next part of the application's answer, which may come before the end of the body."""
+        if message["type"] == "http.response.start" and body.has_unread_rest:
+            others = [each for each in message["headers"] if each[0].lower() != b"connection"]
+            message = {**message, "headers": [*others, (b"connection", b"close")]}
         is_last = message["type"] == "http.response.body" and not message.get("more_body", False)
         if not is_last or not body.has_unread_rest:
             await answer.send(message)

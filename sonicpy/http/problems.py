@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from sonicpy.access.grant import NotPermitted, TooOften
+from sonicpy.arguments import NO_WORD
 from sonicpy.errors import (
     CommandError,
     ConfigError,
@@ -51,7 +52,7 @@ STATUSES_OF_CODES = {"not_permitted": 403, "internal_error": 500}
 """Code of an error that another server answered -> HTTP status."""
 SENTENCES_OF_CODES = {
     "internal_error": "the server failed; its log has the reason",
-    "query_error": "word holds no word, or more than one in alphabetical order; allowed is a word",
+    "query_error": NO_WORD,
 }
 FAILURES = (400, 401, 403, 408, 413, 415, 422, 429, 500, 501, 502, 503, 504, 507)
 CONTENT = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemJson"}}}

@@ -105,10 +105,12 @@ class Changing:
         if not names:
             check_names(collection, bucket, oid, compat=self._engine.is_compat, new=True)
             collection, bucket = plain_str(collection), plain_str(bucket)
+        if type(text) is not str:
+            text = text_of("text", text)
         is_counted = lang is not None or names == SAMPLED_NAMES or (not names and is_sampled(oid))
         engine = self._engine
         fields: Fields = ()
-        has_vector = vector is not None or (self._embed is not None and text_of("text", text) != "")
+        has_vector = vector is not None or (self._embed is not None and text != "")
         if has_vector or tags is not None or values is not None:
             fields = self._fields(text, tags, values, vector)
         while True:
@@ -274,6 +276,7 @@ class Changing:
             StoreError: the terms were not stored; the bucket exists and has other rules.
         """
         oid = self._engine.known_name(collection, bucket, object)  # an old name stays as it is
+        collection, bucket = plain_str(collection), plain_str(bucket)
         packed = packed_terms(terms, hidden, languages)
         engine = self._engine
         more = order_of_export(fields.get(ORDER.name), packed, compat=self._engine.is_compat)
@@ -420,7 +423,7 @@ class Changing:
         if tags is not None or values is not None:
             fields = fields_of(tags, values, compat=self._engine.is_compat)
         if vector is None and self._embed is not None and text:
-            (vector,) = embedded(self._embed, [text_of("text", text)])
+            (vector,) = embedded(self._embed, [text])
         if vector is not None:
             if self._engine.is_compat:
                 raise InvalidArgument(IN_COMPAT)
@@ -469,8 +472,6 @@ class Changing:
             raise not_unicode("text", error) from error
 
     def _lex(self, lex: Callable[[str, str | None], Terms], text: str, lang: str | None) -> Terms:
-        if type(text) is not str:
-            text = text_of("text", text)
         if lang is not None:
             lang = language_of(lang)
         try:

@@ -300,7 +300,8 @@ class Index(Answers, Listing, Mirroring, Changing, TextDigests):
         """Group the changes made on this thread inside a `with` block: one commit for about 512 of them.
 
         At the end of the outermost block, even after an error, all changes are committed, and buckets that gained
-        thousands of words are consolidated.
+        thousands of words are consolidated. Changes of other threads wait for the end of the block: do not wait for
+        them inside it.
         """
         return self._engine.turn.hold(self._begin_batch, self._end_batch, batches=1)
 

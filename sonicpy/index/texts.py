@@ -126,7 +126,7 @@ def one_word(terms: Terms) -> tuple[bytes, int]:
     """
     place = _place_of_word(terms)
     if place < 0:
-        raise no_word()
+        raise no_word(has_several=len(terms) > 0)
     return terms.words[place], terms.typed[place]
 
 

@@ -162,3 +162,11 @@ def test_a_folder_alone_has_the_settings_by_default_and_other_sources_still_coun
     assert index_settings(arguments).search.ranking == "newest"
     monkeypatch.setenv("sonic_search__ranking", "bm25")
     assert index_settings(arguments).search.ranking == "bm25"
+
+
+@pytest.mark.parametrize("verb", [["push", "c", "b", "o", "text"], ["serve"], ["count", "c"]])
+def test_the_address_of_a_server_is_no_folder(data: Path, verb: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    held = list(data.parent.iterdir())
+    assert main([*verb, "--data", "sonic://:secret@localhost:1491"]) != 0
+    assert capsys.readouterr().err == "sonicpy: flag --data holds the address of a server; allowed is a folder.\n"
+    assert list(data.parent.iterdir()) == held

@@ -116,7 +116,7 @@ REFUSED: list[tuple[str, Mapping[str, Any], str]] = [
     ("search", {"collection": 5, "text": "x"}, "collection is 5; allowed are 1 to 128"),
     ("search", {"collection": "c", "text": None}, "text is None; allowed is a str"),
     ("search", {"collection": "c", "text": "x", "filter": "a AND"}, "the filter ends too early; allowed at letter 6"),
-    ("suggest", {"collection": "c", "word": "!"}, "word holds no word, or more than one"),
+    ("suggest", {"collection": "c", "word": "!"}, "word holds no word; allowed is a word"),
     ("dance", {}, "there is no tool 'dance'; allowed are search, facets"),
 ]
 

@@ -8,6 +8,7 @@ from itertools import product
 
 import pytest
 
+from sonicpy.client import transport
 from sonicpy.errors import ClientError, CommandError, ConnectionLost, NotOffered, NotSonic, TimedOut, WrongPassword
 from tests.client.fake import Caller, Fake
 from tests.client.ways import ALL_WAYS, EVERY_WAY, Connect
@@ -185,8 +186,35 @@ def test_something_else_listens(connect: Connect) -> None:
         caller.say("HTTP/1.1 400 Bad Request")
         caller.line()
 
-    with Fake(script) as fake, pytest.raises(NotSonic, match="HTTP/1.1 400"):
+    with Fake(script) as fake, pytest.raises(NotSonic, match=r"HTTP/1\.1 400.*: is it the port of HTTP\?$"):
         connect(fake.url)
+
+
+def test_a_server_that_waits_for_a_request_is_no_sonic(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "SILENCE_S", 0.2)
+    with Fake(lambda _: time.sleep(0.4)) as fake:
+        with pytest.raises(NotSonic, match=r"without a greeting: is it the port of HTTP\?$"):
+            connect(fake.url)
+        assert fake.connections == 1
+
+
+def test_an_open_client_tries_on_where_greetings_are_missing(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as those of a proxy whose server starts again."""
+    monkeypatch.setattr(transport, "SILENCE_S", 0.2)
+
+    def script(caller: Caller) -> None:
+        if caller.number in (1, 2):
+            time.sleep(0.4 if caller.number == 2 else 0)
+            return
+        caller.greet()
+        if caller.number > 0:
+            serve(fake, caller)
+
+    with Fake(script) as fake, connect(fake.url) as client:
+        assert client.query("c", "b", "text") == ["one", "two"]
+        assert fake.connections == 4
+    with Fake(lambda _: None) as closing, pytest.raises(ConnectionLost):
+        connect(closing.url)
 
 
 def test_passwords_are_sent_as_they_are_and_wrong_ones_are_told(connect: Connect) -> None:

@@ -122,8 +122,11 @@ def test_tls(connect: Connect, tls_server: Server, certificates: Certificates) -
 
 
 def test_tls_where_there_is_none(connect: Connect, shared_server: Server) -> None:
-    with pytest.raises(NotSonic, match="TLS with"):
+    with pytest.raises(NotSonic, match=r"speaks no TLS: use sonic://$"):
         connect(f"sonics://{HOST}:{shared_server.port}")
+    mail = Fake(lambda caller: caller.say("220 mail.example.net ESMTP"))
+    with mail, pytest.raises(NotSonic, match=r"speaks no TLS: use sonic://$"):
+        connect(mail.url.replace("sonic://", "sonics://"))
 
 
 def test_unix_socket(connect: Connect, tls_server: Server, tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ def test_groups_that_are_refused(tmp_path: Path) -> None:
             ({"group": "a b"}, "group is 'a b'; allowed are a name of values"),
             ({"group": ""}, "group is ''"),
             ({"group": 7}, "allowed is a str"),
-            ({"group": "x", "after": "o"}, "after is given without sort"),
+            ({"group": "x", "after": "o"}, "after needs a sort other than score"),
             ({"group": "x:", "after": "o", "sort": "newest"}, "after is 'o'; allowed with groups of tags are the tag"),
             ({"group": "x", "after": "none", "sort": "newest"}, "no object of the bucket"),
         ]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import sonicpy
 from sonicpy import Config, Index
 from sonicpy.errors import CommandError, StoreError, StoreLocked
 from sonicpy.store.changing.mutations import PushTerms
@@ -200,9 +201,18 @@ def test_a_lone_surrogate_is_refused(tmp_path: Path) -> None:
 def test_suggest_wants_a_word(tmp_path: Path, text: str) -> None:
     with open_index(tmp_path) as index:
         push(index, "o", "zwei worte")
-        with pytest.raises(CommandError, match="word holds no word, or more than one in alphabetical order") as caught:
+        with pytest.raises(CommandError, match="^word holds no word; allowed is a word$") as caught:
             index.suggest(C, B, text)
         assert (caught.value.code, caught.value.detail) == ("query_error", None)
+
+
+def test_suggest_in_alphabetical_order_wants_one_word() -> None:
+    with sonicpy.open(":memory:", {"search": {"suggest_order": "alphabetical"}}) as index:
+        index.push(C, B, "o", "zwei worte")
+        assert index.suggest(C, B, "wor") == ["worte"]
+        for text, reason in (("", "no word;"), ("zwei wor", "more than one word, and search.suggest_order is alph")):
+            with pytest.raises(CommandError, match=f"^word holds {reason}"):
+                index.suggest(C, B, text)
 
 
 def test_pages(tmp_path: Path) -> None:

@@ -35,7 +35,39 @@ def pushed(index: Index, object: str, text: str) -> list[str]:
     return [*index.bucket(C, B), *index.words(C, B)]
 
 
+def valued(index: Index, object: str, text: str) -> list[Any]:
+    """Return the values of all objects after a push with the values `text` and `place`."""
+    index.push(C, B, object, "x", values={text: 5, "place": (47.5, 2)})
+    return [each.fields for each in index.holdings(C, B)]
+
+
+def languages(index: Index, text: str) -> list[Any]:
+    """Push a text to many objects, of which some are in the sample that counts languages."""
+    for number in range(40):
+        index.push(C, B, f"many{number}", text)
+    return [each.languages for each in index.holdings(C, B)]
+
+
 CALLS: dict[str, Callable[[Index, Any], Any]] = {
+    "languages": languages,
+    "value": lambda index, text: valued(index, "o2", text),
+    "rows with values": lambda index, text: (
+        index.push_many([{"id": text, "text": text, text: 3}], collection=text, bucket=text, values=[text]).refused,
+        list(index.holdings()),
+    ),
+    "rows with their names": lambda index, text: (
+        index.push_many([{"collection": text, "bucket": text, "id": 1, "text": text, "v": 3}], values=["v"]).refused,
+        list(index.holdings()),
+    ),
+    "filter": lambda index, text: (valued(index, "o2", "shirt"), index.query(C, B, "x", filter={text: [5]}).objects),
+    "range": lambda index, text: (valued(index, "o2", "shirt"), index.query(C, B, "x", facets={text: [0]}).facets),
+    "sort": lambda index, text: (valued(index, "o2", "shirt"), index.query(C, B, "x", sort=text).objects),
+    "vector": lambda index, text: (
+        index.push(C, B, "o2", "x", vector={text: [1.0] * 8}),
+        index.query(C, B, "", vector={text: [1.0] * 8}).objects,
+        index.drop_vectors(C, B, text),
+    ),
+    "terms": lambda index, text: (index.push_terms(text, text, text, {text: 1}), list(index.holdings())),
     "push": lambda index, text: pushed(index, "o2", text),
     "object": lambda index, text: pushed(index, text, "hat"),
     "upsert": lambda index, text: (index.upsert(C, B, "o1", text), index.words(C, B)),
@@ -110,3 +142,23 @@ def test_a_refused_row_has_the_name_of_its_object() -> None:
     with sonicpy.open(":memory:") as index:
         report = index.push_many([{"id": 7, "text": "x", "price": 2.5}], collection=C, bucket=B, values=["price"])
         assert [(row.object, row.row) for row in report.refused] == [("7", 0)]
+
+
+class Language(str, enum.Enum):  # noqa: UP042  as above
+    ENGLISH = "eng"
+
+
+def test_a_language_may_be_a_member_of_an_enumeration() -> None:
+    with sonicpy.open(":memory:") as index:
+        assert index.upsert(C, B, "o1", "shirts", lang=Language.ENGLISH)
+        assert not index.upsert(C, B, "o1", "shirts", lang="eng")
+        assert index.query(C, B, "shirts", lang=Language.ENGLISH) == ["o1"]
+
+
+def test_a_point_of_texts() -> None:
+    with sonicpy.open(":memory:") as index:
+        for number, kind in enumerate((str, Markup)):
+            index.push(C, B, number, "x", values={"place": (kind("47.5"), kind("2"))})
+            index.push(C, B, number, "x", values={"other": kind("47.5/2"), "number": kind("7")})
+        first, second = (each.fields["values"] for each in index.holdings(C, B))
+        assert first == second == {"place": "47.5/2", "other": "47.5/2", "number": 7}

@@ -1,11 +1,13 @@
 """Odd arguments of the library: a right answer or one sentence that names the argument; never half of a change."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import sonicpy
+import sonicpy.keyvalue
 from sonicpy import Index, InvalidArgument
 from tests.index.test_kinds_of_arguments import B, C, Markup
 from tests.support.examples import some
@@ -148,3 +150,18 @@ def test_a_text_of_another_kind(call: str, embed: Any, text: Any) -> None:
         with pytest.raises(InvalidArgument, match="^text is .*; allowed is a str$"):
             TEXTS[call](index, text)
         assert index.objects(C, B) == ["o1"]
+
+
+@pytest.mark.parametrize("opened", [sonicpy.open, sonicpy.keyvalue.open, Index])
+@pytest.mark.parametrize("scheme", ["sonic", "SONICS", "sonic+unix", "http", "https"])
+def test_the_address_of_a_server_is_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: Callable[[Any], Any], scheme: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    address = f"{scheme}://:secret@localhost:1491"
+    for path in (address, Path(address)):
+        with pytest.raises(InvalidArgument, match="^path is the address of a server: use sonicpy.connect; ") as refused:
+            opened(path)
+        assert "secret" not in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
+    opened("sonic").close()  # no address

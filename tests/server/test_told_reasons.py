@@ -6,7 +6,7 @@ from tests.processes import Server
 from tests.server.peer import Peer
 
 REASONS = [
-    ("search", 'QUERY c b "x" AFTER(o)', "invalid_argument(after is given without sort; allowed is a page after"),
+    ("search", 'QUERY c b "x" AFTER(o)', "invalid_argument(after needs a sort other than score; allowed is "),
     ("search", 'QUERY c b "x" FIELDS(title^-5)', "invalid_argument(fields names 'title^-5'; allowed is a name"),
     (
         "search",

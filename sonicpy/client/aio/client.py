@@ -22,7 +22,8 @@ from sonicpy.client.client_settings import ClientSettings
 from sonicpy.client.exchange import CallPlan, Value
 from sonicpy.client.pushes import Pushes, ReportBuilder, WaitingPushes
 from sonicpy.client.servers import Servers
-from sonicpy.errors import NotOffered, SonicError
+from sonicpy.client.transport import NoGreeting
+from sonicpy.errors import NotOffered, NotSonic, SonicError
 from sonicpy.ids import ObjectName
 from sonicpy.options import with_options
 from sonicpy.search import (
@@ -57,6 +58,9 @@ class AsyncClient(AsyncCare):
         pool = AsyncPool(servers, settings)
         try:
             return cls(servers, pool, await pool.use(Mode.SEARCH, name_of_server))
+        except NoGreeting as error:
+            await pool.close()
+            raise NotSonic(str(error)) from error
         except BaseException:
             await pool.close()
             raise

@@ -7,7 +7,9 @@ lines of one UPSERT are an exception to the sharing; see `UpsertTurn`.
 
 import asyncio
 import copy
+import math
 import ssl
+import time
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self, cast
@@ -16,7 +18,7 @@ from sonicpy.channel.commands import Mode
 from sonicpy.client.address import Address
 from sonicpy.client.conversation import Answer, AnswerKind, Conversation, InFlight, ServerInfo
 from sonicpy.client.exchange import LINES_IN_FLIGHT_MAX, Exchange, Reply, accepted, encoded
-from sonicpy.client.transport import keep_alive, lost, unreachable
+from sonicpy.client.transport import keep_alive, lost, unopened, unreachable
 from sonicpy.errors import ClientError, ConnectionLost, TimedOut
 
 PendingAnswers = asyncio.Future[list[Answer]]
@@ -57,9 +59,11 @@ class AsyncConnection(asyncio.Protocol):
             ConnectionLost, TimedOut, WrongPassword, NotSonic: the session could not be opened.
         """
         connection = cls(address, mode, timeout_s)
+        began = math.inf
         try:
             async with asyncio.timeout(timeout_s):
                 await connection._connect(address)
+                began = time.monotonic()
                 await asyncio.shield(connection._opened)
         except TimeoutError as late:
             await connection.close()
@@ -67,8 +71,8 @@ class AsyncConnection(asyncio.Protocol):
         except OSError as error:
             await connection.close()
             if isinstance(error, ConnectionLost):
-                error.was_sent = False
-                raise
+                silent_s = 0.0 if connection._conversation.has_received else time.monotonic() - began
+                raise unopened(str(address), error, silent_s) from error.__cause__
             raise unreachable(str(address), error) from error
         except BaseException:
             await connection.close()

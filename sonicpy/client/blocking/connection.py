@@ -10,7 +10,7 @@ from sonicpy.channel.commands import Mode
 from sonicpy.client.address import Address
 from sonicpy.client.conversation import AnswerKind, Conversation, InFlight, ServerInfo
 from sonicpy.client.exchange import LINES_IN_FLIGHT_MAX, Exchange, Reply, accepted, encoded
-from sonicpy.client.transport import keep_alive, lost, unreachable
+from sonicpy.client.transport import keep_alive, lost, unopened, unreachable
 from sonicpy.errors import ConnectionLost, TimedOut
 
 RECEIVE_BYTES = 1 << 16
@@ -38,13 +38,14 @@ class BlockingConnection:
             raise TimedOut(f"{self._peer} accepted no connection within {timeout_s:g} s") from late
         except OSError as error:
             raise unreachable(self._peer, error) from error
+        began = time.monotonic()
         try:
             while not self._conversation.is_open:
                 self._receive(deadline, timeout_s)
         except ConnectionLost as error:
             self.close()
-            error.was_sent = False
-            raise
+            silent_s = 0.0 if self._conversation.has_received else time.monotonic() - began
+            raise unopened(self._peer, error, silent_s) from error.__cause__
         except BaseException:
             self.close()
             raise

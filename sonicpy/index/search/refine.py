@@ -213,7 +213,7 @@ def check_ranking(config: "Config") -> None:
 def check_after(search: Search) -> None:
     """Raise InvalidArgument if a search by score names an object behind which the page begins."""
     if search.after is not None:
-        raise InvalidArgument("after is given without sort; allowed is a page after an object of a search with sort")
+        raise InvalidArgument("after needs a sort other than score; allowed is an object of a search with such a sort")
 
 
 def _hits_in_order(lexicon: AnyLexicon, wanted: Sequence[Wanted], search: Search) -> Hits:

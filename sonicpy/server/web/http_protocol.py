@@ -228,6 +228,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._head_bytes = 0  # of the address and of complete headers
         self._open_bytes = 0  # of the last packets, in which no part of a request ended
         self._dropped_bytes = 0
+        self._is_in_body = False
         self.waits_since = time.monotonic()
         self._due = self.waits_since + HEAD_S
         self._stuck_since = math.inf
@@ -276,10 +277,16 @@ class LimitedProtocol(HttpToolsProtocol):
         self.transport.abort()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer an invalid request with the sentence `msg`, and close the connection."""
+        """Answer an invalid request with the sentence `msg`, and close the connection.
+
+        If the invalid part is the body of a request whose answer has begun, nothing is written: the client would take
+        the sentence for the answer to its next request.
+        """
         msg = self._excess or msg
+        is_answered = self._is_in_body and self.cycle.response_started
         self._leave()
-        self.transport.write(INVALID % (len(msg), msg.encode("ascii")))
+        if not is_answered:
+            self.transport.write(INVALID % (len(msg), msg.encode("ascii")))
         self._linger()
 
     def _linger(self) -> None:
@@ -369,6 +376,12 @@ class LimitedProtocol(HttpToolsProtocol):
             self.headers[:] = [header for header in self.headers if header[0] != b"host"]
             self.headers.append((b"host", authority_of(self.url)))
         super().on_headers_complete()
+        self._is_in_body = True
+
+    def on_message_complete(self) -> None:
+        """Note the end of the body."""
+        self._is_in_body = False
+        super().on_message_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         """Begin to serve a request now, or in a later pass of the loop if this one has no room."""
