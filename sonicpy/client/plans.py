@@ -146,7 +146,7 @@ def suggest(
     except CommandError as refusal:
         if refusal.code != "query_error":
             raise
-        raise no_word() from refusal
+        raise no_word(has_several=None if any(map(str.isalnum, word)) else False) from refusal
 
 
 def words(
