@@ -466,11 +466,14 @@ class Store(VectorPushes, RecoveringStore):
             self._lock.watch("log", self._log.file)
 
     def _begin_segment(self) -> None:
+        self._lock.unwatch(
+            "log"
+        )  # an interrupt behind `rotate` would leave the old segment watched, which `sync` deletes
         try:
             self._log.rotate()
-            self._watch_log()
         except StoreFull as error:  # the old segment goes on
             logger.error("%s", error)
+        self._watch_log()
 
     def _sync_in_background(self) -> None:
         replaced = self._environment.replaced_bytes

@@ -115,6 +115,10 @@ class WriterLock:
         if identity is not None:
             self._watched[role] = (os.fspath(path), identity)
 
+    def unwatch(self, role: str) -> None:
+        """End the checks of the file with a role, before the process itself replaces or deletes it."""
+        self._watched.pop(role, None)
+
     def replaced(self) -> str | None:
         """Return the path of an open file that was deleted or replaced; None: the last check found none."""
         now = time.monotonic()

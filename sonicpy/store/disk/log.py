@@ -131,10 +131,12 @@ class Log:
         set_aside = []
         segments = segments_in(self._folder)
         before = [segment for segment in segments if segment.start < position]
-        if before and _holds_more(before[-1], position):  # `retire` would delete whole records behind the damage
-            del before[-1]
+        if before and _holds_more(last := before[_last_filled(before)], position):
+            before.remove(last)  # `retire` would delete whole records behind the damage
         self._older += before
-        for segment in segments[len(before) :]:
+        for segment in segments:
+            if segment in before:
+                continue
             aside = segment.path.with_suffix(".damaged")
             try:
                 os.replace(segment.path, aside)
@@ -263,24 +265,31 @@ class Log:
         except OSError as error:
             raise StoreFull(f"cannot begin the log file {path}: {error.strerror}") from error
         try:
-            if os.write(file.number, HEADER.pack(MAGIC, FORMAT_VERSION, position)) != HEADER.size:
-                raise OSError(errno.ENOSPC, "its header was not taken whole")
-        except OSError as error:
-            file.close()
-            with contextlib.suppress(OSError):  # replay ignores a segment without a header
-                path.unlink()
-            raise StoreFull(f"cannot begin the log file {path}: {error.strerror}") from error
-        with Held(self._switching):
-            current, number = Segment(path, position), file.number
-            older, unsynced = self._older, self._unsynced
-            if self._begun:
-                older, unsynced = [*older, self._current], [*unsynced, self._file]
-            # No exception comes between these.
-            self._older, self._unsynced, self._file, self._current = older, unsynced, file, current
-            self._descriptor = number
-            self._begun += 1
-            self._may_have_rest = False
-            self.position = position
+            try:
+                if os.write(file.number, HEADER.pack(MAGIC, FORMAT_VERSION, position)) != HEADER.size:
+                    raise OSError(errno.ENOSPC, "its header was not taken whole")
+            except OSError as error:
+                raise StoreFull(f"cannot begin the log file {path}: {error.strerror}") from error
+            with Held(self._switching):
+                self._adopt(file, Segment(path, position))
+        except BaseException:
+            if getattr(self, "_file", None) is not file:
+                file.close()
+                with contextlib.suppress(OSError):  # replay passes over a segment without records
+                    path.unlink()
+            raise
+
+    def _adopt(self, file: Descriptor, current: Segment) -> None:
+        """Make a new segment the current one."""
+        number, older, unsynced = file.number, self._older, self._unsynced
+        if self._begun:
+            older, unsynced = [*older, self._current], [*unsynced, self._file]
+        # No exception comes between these.
+        self._older, self._unsynced, self._file, self._current = older, unsynced, file, current
+        self._descriptor = number
+        self._begun += 1
+        self._may_have_rest = False
+        self.position = current.start
 
     def _cut_rest(self) -> None:
         os.ftruncate(self._descriptor, HEADER.size + self.position - self._current.start)
@@ -342,10 +351,12 @@ def log_faults(folder: Path, position: int) -> Iterator[str]:
     if segments and segments[0].start > position:
         yield f"the log begins at {segments[0].start}, but the tables only hold changes before {position}"
         return
+    last = segments[_last_filled(segments)] if segments else None
     for segment, following in zip(segments, [*segments[1:], None], strict=True):
         try:
             position = max((end for end, _ in read_segment(segment, position)), default=position)
-            is_damaged = _holds_more(segment, position) if following is None else position < following.start
+            is_cut = following is not None and position < following.start
+            is_damaged = is_cut or (segment is last and _holds_more(segment, position))
         except StoreError as error:
             yield str(error)
             return
@@ -355,9 +366,30 @@ def log_faults(folder: Path, position: int) -> Iterator[str]:
 
 
 def _needed(segments: list[Segment], position: int) -> list[Segment]:
-    """Return the segments that may hold records from `position` on."""
+    """Return the segments that may hold records from `position` on.
+
+    Raises:
+        StoreError: a segment cannot be read.
+    """
     covered = sum(segment.start <= position for segment in segments)
-    return segments[max(0, covered - 1) :]
+    return segments[_last_filled(segments[:covered]) :]
+
+
+def _last_filled(segments: list[Segment]) -> int:
+    """Return the index of the last segment that may hold records; 0: none does.
+
+    An interrupted rotation may leave a segment without records, while the segment before goes on behind its position.
+
+    Raises:
+        StoreError: a segment cannot be read.
+    """
+    for place in range(len(segments) - 1, 0, -1):
+        try:
+            if segments[place].path.stat().st_size > HEADER.size:
+                return place
+        except OSError as error:
+            raise _unreadable(segments[place], error) from error
+    return 0
 
 
 def _place_of(segment: Segment, position: int) -> int:
