@@ -16,6 +16,7 @@ import struct
 import threading
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -24,6 +25,7 @@ from sonicpy._native.records import RECORD_BYTES_MAX, frame_records
 from sonicpy.disk import sync_file, sync_folder
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.files import PRIVATE, Access, make_fresh
+from sonicpy.store.disk.lasting_sync import LastingSync
 from sonicpy.store.disk.platform import make_folder
 
 MAGIC = b"SONICLOG"
@@ -87,9 +89,11 @@ class Log:
         self._descriptor = -1  # its number
         self._unsynced: list[Descriptor] = []  # of older segments that no sync has covered yet
         self._switching = threading.RLock()  # between a rotation and a sync on another thread
+        self._syncs = LastingSync(f"the log in {folder}")
         self._older: list[Segment] = []
         self._current: Segment  # from `start` on
         self._begun = 0  # segments
+        self._synced = -1  # the position up to which the disk has the log
         self._listed = 0  # how many of them the folder's list on the disk names
         self._may_have_rest = False  # something may follow the last acknowledged record
         self.position: int
@@ -217,26 +221,35 @@ class Log:
     def sync(self) -> int:
         """Wait until the log is on the disk; return the position up to which it is there. Any thread may call this.
 
+        Threads that call it during a sync share the next one.
+
         Raises:
-            StoreError: the disk failed; nothing counts as synced.
+            SyncFailed: the disk failed, now or in an earlier call; nothing counts as synced any more.
+            StoreError: the disk has no room, or no file can be opened; nothing counts as synced.
         """
-        try:
-            with Held(self._switching):
-                position = self.position  # read first: records appended meanwhile are not covered
-                begun = self._begun
-                older = self._unsynced
-                # Duplicates: another thread may sync the same segments meanwhile, and close them.
-                files = [Descriptor(os.dup, file.number) for file in (self._file, *older)]
-            for file in files:
-                sync_file(file.number)
-            if self._listed < begun:
-                sync_folder(self._folder)
-        except OSError as error:
-            raise StoreError(f"cannot sync the log in {self._folder}: {error.strerror}") from error
+        asked, begun = self.position, self._begun
+        self._syncs.run(partial(self._sync, asked, begun))
+        return max(asked, self._synced)
+
+    def _sync(self, asked: int, begun: int) -> None:
+        """Wait for the disk, unless it has everything up to the position `asked`, and the names of `begun` segments.
+        Raises OSError."""
+        if self._synced >= asked and self._listed >= begun:
+            return
+        with Held(self._switching):
+            position = self.position  # read first: records appended meanwhile are not covered
+            begun = self._begun
+            older = self._unsynced
+            # Duplicates: an interrupted sync may leave these open, while `close` closes the others.
+            files = [Descriptor(os.dup, file.number) for file in (self._file, *older)]
+        for file in files:
+            sync_file(file.number)
+        if self._listed < begun:
+            sync_folder(self._folder)
         with Held(self._switching):
             self._listed = max(self._listed, begun)
+            self._synced = max(self._synced, position)
             self._unsynced = [file for file in self._unsynced if file not in older]
-        return position
 
     @property
     def file(self) -> Path | None:
