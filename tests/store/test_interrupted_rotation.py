@@ -111,7 +111,7 @@ def test_a_store_has_every_change_after_a_kill_and_after_a_recovery(tmp_path: Pa
 
 @pytest.mark.parametrize("has_header", [False, True])
 def test_a_segment_left_by_an_earlier_version_hides_no_change(tmp_path: Path, has_header: bool) -> None:
-    """It stays behind if the process dies right after it was made, or if the removal is interrupted, too."""
+    """A process that dies right after it made the segment leaves it, too."""
     store = open_store(tmp_path / "store")
     add(store, "o1")
     store.commit()
