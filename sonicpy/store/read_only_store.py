@@ -14,10 +14,9 @@ from sonicpy.errors import ReadOnly, StoreError
 from sonicpy.files import PRIVATE, Access
 from sonicpy.store.care.startup import refuse_damaged_file, refuse_other_tables
 from sonicpy.store.changing.any_store import AnyStore, Maintainable, Readable, refuses
-from sonicpy.store.disk.boot_mark import refuse_unrecovered
 from sonicpy.store.disk.change_board import ChangeBoard
 from sonicpy.store.disk.environment import DATA_FILE, Environment
-from sonicpy.store.disk.folder import ReaderLock, holds_store, may_write
+from sonicpy.store.disk.folder import ReaderLock, holds_store, may_write, refuse_unrecovered
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.reader import StoreReader
 from sonicpy.store.rows.meta import ANALYZER, FORMAT, as_made, check_analyzer, check_format, uses_of

@@ -22,7 +22,8 @@ class Logged(Protocol):
 
 
 class Refusals:
-    """The reasons for refusing changes: a failed commit, a replaced file, a damaged log, or a call of `Store.refuse`.
+    """The reasons for refusing changes: a failed commit or sync, a replaced file, a damaged log, or a call of
+    `Store.refuse`.
 
     Args:
         lock: the lock of the store; it checks whether the files of the store are still there.
@@ -30,11 +31,16 @@ class Refusals:
     Attributes:
         now: the error that a change raises; None: changes are accepted.
         damage: the error that refuses changes for good, because acknowledged ones were lost; None: none were.
+        failed_disk: the error that refuses changes for good, because the disk may lack written bytes; None: no sync
+            has failed like that.
+        lasting: one of these two errors; None: there is neither.
     """
 
     def __init__(self, lock: WriterLock) -> None:
         self.now: StoreError | None = None
         self.damage: StoreDamaged | None = None
+        self.failed_disk: StoreError | None = None
+        self.lasting: StoreError | None = None
         self._lock = lock
         self._failed: StoreError | None = None
         self._replaced: StoreLocked | None = None
@@ -45,7 +51,7 @@ class Refusals:
     @property
     def may_end(self) -> bool:
         """Whether the last commit failed, and the next one may succeed."""
-        return self._failed is not None and self._replaced is None and self.damage is None
+        return self._failed is not None and self._replaced is None and self.lasting is None
 
     @property
     def is_time_to_try(self) -> bool:
@@ -63,6 +69,14 @@ class Refusals:
         self._renew()
         logger.error("%s", error)
         return error
+
+    def note_failed_disk(self, why: StoreError) -> None:
+        """Refuse changes for good, because a sync failed, and log that once; any thread may call this."""
+        if self.failed_disk is None:
+            advice = "reading goes on; check the disk, then open the store again"
+            self.failed_disk = StoreError(f"changes are refused, because the disk failed to write ({why}): {advice}")
+            self._renew()
+            logger.error("%s", self.failed_disk)
 
     def note_failure(self, error: StoreError) -> StoreFull:
         """Refuse changes because a commit failed; return the error to raise for them."""
@@ -113,8 +127,14 @@ class Refusals:
         if self.damage is not None:
             raise self.damage.with_traceback(None)
 
+    def check_lasting(self) -> None:
+        """Raise the error of `lasting`, if changes are refused for good."""
+        if self.lasting is not None:
+            raise self.lasting.with_traceback(None)
+
     def _renew(self) -> None:
-        self.now = self._replaced or self.damage or self._failed or self._held_back
+        self.lasting = self.damage or self.failed_disk
+        self.now = self._replaced or self.lasting or self._failed or self._held_back
 
 
 def interruption_in(error: StoreError) -> OSError | None:

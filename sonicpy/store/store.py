@@ -42,13 +42,13 @@ from sonicpy.store.changing.same_rules import check_rules
 from sonicpy.store.disk import folder as store_folder
 from sonicpy.store.disk.background_sync import BackgroundSync
 from sonicpy.store.disk.boot_mark import note_boot
-from sonicpy.store.disk.checkpoint import CHECKPOINT_BYTES, REPLACED_BYTES_MAX
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.free_space import FreeSpace
 from sonicpy.store.disk.log import RECORD_MAX_BYTES, Log, Records
 from sonicpy.store.recovery import Item, RecoveringStore, Value, apply_all
 from sonicpy.store.refused_changes import Refusals, interruption_in
 from sonicpy.store.rows.meta import OLDER_FORMATS, made_by, read_position
+from sonicpy.store.syncing import SyncingStore
 from sonicpy.store.vector_pushes import ORDER_ID, TRIED_AGAIN, VectorPushes, push_of
 from sonicpy.store.views.open_cache import OpenCache
 from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES
@@ -58,11 +58,10 @@ from sonicpy.store.views.write_view import WriteView
 logger = LateLogger(__name__)
 
 SEGMENT_BYTES = 2 << 20  # a segment of the log; older ones go once a sync covers them
-HOLES_S = 0.001  # so long a change may wait for them
 HOLES_AT_CLOSE_S = 0.5
 
 
-class Store(VectorPushes, RecoveringStore):
+class Store(VectorPushes, SyncingStore, RecoveringStore):
     """A store that one process writes.
 
     Args:
@@ -120,7 +119,7 @@ class Store(VectorPushes, RecoveringStore):
             self._syncing = threading.Lock()
             self._free_space = FreeSpace(environment)
             self._closers.append(self._free_space.close)
-            self._background = BackgroundSync(self.sync, self.free_disk)
+            self._background = BackgroundSync(self._sync_behind_changes, self.free_disk)
             self._closers.append(self._background.close)
             self._turn = turn
             self._open()
@@ -273,8 +272,8 @@ class Store(VectorPushes, RecoveringStore):
             return
         before = self._log.position
         try:
-            if self._refusals.damage is not None:  # the call would take .5 % of the time of a PUSH
-                self._refusals.check_damage()
+            if self._refusals.lasting is not None:  # the call would take .5 % of the time of a PUSH
+                self._refusals.check_lasting()
             self._log.append(self._unsealed)
         except StoreError:
             self._undo_unsealed()
@@ -310,8 +309,9 @@ class Store(VectorPushes, RecoveringStore):
             raise refusal from error
         self._refusals.note_commit()
         try:
-            if self._environment.needs_room() and self._environment.can_grow():
-                self._environment.grow()
+            lasting, environment = self._refusals.lasting, self._environment
+            if lasting is None and environment.needs_room() and environment.can_grow():
+                environment.grow()
             if self._log.bytes_in_segment() > SEGMENT_BYTES:
                 self._begin_segment()
         finally:
@@ -327,34 +327,6 @@ class Store(VectorPushes, RecoveringStore):
         if self._is_committed() and self._log.position == self._committed_position:
             self._begin_segment()
 
-    def sync_log(self) -> int:
-        """Wait until the log is on the disk; return the position up to which it is there. Any thread may call this."""
-        return self._log.sync()
-
-    def sync(self) -> None:
-        """Wait until the log and the environment are on the disk, then delete segments of the log that are not needed.
-
-        Any thread may call it. Afterwards a loss of power cannot undo the commits before the call.
-
-        Raises:
-            StoreError: the disk failed; nothing counts as synced.
-        """
-        with Held(self._syncing):
-            covered = self._committed_position  # taken before the sync begins
-            self._log.sync()
-            self._environment.sync()
-            if self._refusals.replaced() is None:  # else it would delete by name what may be of another process
-                self._log.retire(covered)
-
-    def free_disk(self) -> bool:
-        """Give some unused pages back to the file system, unless the store is being changed; return whether there may
-        be more. Any thread may call it. Raises StoreError if the disk failed."""
-        return self._free_space.give_back(HOLES_S)
-
-    def has_much_free(self) -> bool:
-        """Return whether `free_disk` would give back much; for any thread. Raises StoreError if the file is lost."""
-        return self._free_space.is_much()
-
     @property
     def log_position(self) -> int:
         """The log position behind the last sealed record."""
@@ -362,7 +334,7 @@ class Store(VectorPushes, RecoveringStore):
 
     @property
     def refusing(self) -> bool:
-        """Whether mutations are refused, because the last commit failed or by `refuse`."""
+        """Whether mutations are refused, because the last commit or a sync failed or by `refuse`."""
         return self._refusals.now is not None
 
     # -- reading -------------------------------------------------------------------------------------------------
@@ -466,18 +438,12 @@ class Store(VectorPushes, RecoveringStore):
             self._lock.watch("log", self._log.file)
 
     def _begin_segment(self) -> None:
+        self._lock.unwatch("log")  # an interrupt behind `rotate` must not leave the old segment watched: it is deleted
         try:
             self._log.rotate()
-            self._watch_log()
         except StoreFull as error:  # the old segment goes on
             logger.error("%s", error)
-
-    def _sync_in_background(self) -> None:
-        replaced = self._environment.replaced_bytes
-        self._background.note_change(is_urgent=replaced >= CHECKPOINT_BYTES)
-        if replaced >= REPLACED_BYTES_MAX:
-            with Held(self._syncing):
-                pass
+        self._watch_log()
 
     def _open(self) -> None:
         found = bring_up_to_date(self.folder, self._environment, self._analyzer)

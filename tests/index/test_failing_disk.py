@@ -118,15 +118,17 @@ def test_the_error_of_a_failed_sync_says_that_the_log_has_the_change(
     def fail(descriptor: int) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    with sonicpy.open(tmp_path / "i", config={"store": {"kv": {"durability": "commit"}}}) as index:
-        index.push(C, B, "o1", "amber beech", "none")
-        before = index.engine.store.log_position
-        with monkeypatch.context() as patch:
-            patch.setattr("sonicpy.store.disk.log.sync_file", fail)
-            with pytest.raises(StoreError, match=f"^{KEPT}: cannot sync the log in .*: Input/output error$"):
-                change(index)
-            assert index.engine.store.log_position > before
-        shutil.copytree(tmp_path / "i", tmp_path / "killed")
+    index = sonicpy.open(tmp_path / "i", config={"store": {"kv": {"durability": "commit"}}})
+    index.push(C, B, "o1", "amber beech", "none")
+    before = index.engine.store.log_position
+    with monkeypatch.context() as patch:
+        patch.setattr("sonicpy.store.disk.log.sync_file", fail)
+        with pytest.raises(StoreError, match=f"^{KEPT}: cannot sync the log in .*: Input/output error$"):
+            change(index)
+        assert index.engine.store.log_position > before
+    shutil.copytree(tmp_path / "i", tmp_path / "killed")
+    with pytest.raises(StoreError, match="cannot sync the log in .* any more"):
+        index.close()
     with sonicpy.open(tmp_path / "i") as index, sonicpy.open(tmp_path / "killed") as killed:
         assert index.verify() == [] and found(index) == found(killed)
 

@@ -35,7 +35,8 @@ TARGETS = {
     "sonicpy/store/disk/log.py": Target(
         130,
         ("tests/store/test_log.py", "tests/store/test_damaged_log.py", "tests/store/test_verify.py",
-         "tests/store/test_recover.py", "tests/store/test_store.py"),
+         "tests/store/test_recover.py", "tests/store/test_store.py", "tests/store/test_interrupted_rotation.py",
+         "tests/index/test_failed_sync.py"),
         ("tests/store/test_synced.py",),
     ),
     "sonicpy/store/store.py": Target(
@@ -44,7 +45,7 @@ TARGETS = {
         ("tests/store/test_synced.py",),
     ),
     "sonicpy/store/recovery.py": Target(65, STORE, ("tests/store/test_synced.py",)),
-    "sonicpy/store/refused_changes.py": Target(20, STORE),
+    "sonicpy/store/refused_changes.py": Target(20, (*STORE, "tests/index/test_failed_sync.py")),
     "sonicpy/store/disk/folder.py": Target(
         60,
         ("tests/store/test_folder.py", "tests/store/test_store.py", "tests/index/test_open.py",

@@ -29,7 +29,7 @@ class NoPin:
 
 
 def _data_is_not_synced() -> None:
-    _put(environment, "_sync_data", lambda env: None)
+    _put(checkpoint, "sync_data", lambda descriptor: None)
 
 
 def _pages_are_used_again() -> None:

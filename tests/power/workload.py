@@ -23,7 +23,7 @@ from sonicpy.cli.importing.mapping import Entry
 from sonicpy.cli.importing.sinks import FolderSink, RefusedEntry
 from sonicpy.cli.main import main as cli
 from sonicpy.index.index import Index
-from sonicpy.store import store
+from sonicpy.store import store, syncing
 from sonicpy.store.care import packing
 from sonicpy.store.disk import boot_mark, checkpoint, environment, free_space
 from tests.power.broken import WAYS
@@ -155,7 +155,7 @@ def main() -> None:
     boot_mark.boot_id = lambda: os.environ[BOOT]
     if os.environ.get(BROKEN):
         WAYS[os.environ[BROKEN]]()
-    store.CHECKPOINT_BYTES = checkpoint.CHECKPOINT_BYTES = 512 << 10  # so that much happens in a short run
+    syncing.CHECKPOINT_BYTES = checkpoint.CHECKPOINT_BYTES = 512 << 10  # so that much happens in a short run
     store.SEGMENT_BYTES = 4 << 10
     free_space.WORTH_BYTES = 0
     packing.WORTH_SHARE, packing.WORTH_PAGES, packing.WORTH_STORE_SHARE = 0.01, 0, 0.0

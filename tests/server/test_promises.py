@@ -1,6 +1,8 @@
 """Promises of answers: the work that an answer waits for, withdrawn answers, and the preparations of commands."""
 
 import asyncio
+import errno
+import os
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -116,6 +118,37 @@ def test_ok_does_not_come_if_the_disk_fails(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(connection, "TURN_S", 60.0)
     run(tmp_path, talk, COMMIT)
+
+
+def test_nothing_is_acknowledged_after_a_disk_has_failed_and_the_server_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Linux reports a lost page once; the next sync succeeds although the disk lacks it."""
+    calls: list[int] = []
+
+    def fail_once(descriptor: int) -> None:
+        calls.append(descriptor)
+        if len(calls) == 1:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    async def talk(service: Service, clients: Clients) -> None:
+        client = await clients.open()
+        assert await client.ask(PUSH) == [b"OK\r\n"]
+        monkeypatch.setattr("sonicpy.store.disk.log.sync_file", fail_once)
+        assert await client.ask(PUSH) == [b"ERR internal_error\r\n"]
+        assert await client.ask(PUSH * 3 + b"COUNT c b o\n", 4) == [b"ERR internal_error\r\n"] * 3 + [b"RESULT 1\r\n"]
+        assert service.index.stats()["refusing"]
+
+    with pytest.raises(StoreError, match="cannot sync the log in .* any more: an earlier sync failed"):
+        run(tmp_path, talk, COMMIT)
+    assert len([record for record in caplog.records if record.name.startswith("sonicpy.store")]) == 1
+    monkeypatch.undo()
+
+    async def talk_again(service: Service, clients: Clients) -> None:
+        client = await clients.open()
+        assert await client.ask(PUSH + b"COUNT c b o\n", 2) == [b"OK\r\n", b"RESULT 1\r\n"]
+
+    run(tmp_path, talk_again, COMMIT)
 
 
 def test_who_gives_up_does_not_take_the_sync_from_the_others(tmp_path: Path, disk: threading.Event) -> None:

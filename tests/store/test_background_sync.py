@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.store import store as store_module
+from sonicpy.store import syncing as syncing_module
 from sonicpy.store.disk import background_sync
 from sonicpy.store.disk.background_sync import BackgroundSync
 from sonicpy.store.store import Store
@@ -41,7 +41,7 @@ def test_a_commit_that_replaces_much_is_synced_at_once(tmp_path: Path, monkeypat
     store.commit()
     time.sleep(0.1)
     assert store.checkpoint < store.last_commit(), "not yet"
-    monkeypatch.setattr(store_module, "CHECKPOINT_BYTES", 1)
+    monkeypatch.setattr(syncing_module, "CHECKPOINT_BYTES", 1)
     store.apply(push("o2", "alpha"))
     store.commit()
     wait_for_sync(store)
@@ -54,7 +54,7 @@ def test_a_commit_waits_for_the_sync_under_way_if_too_much_was_replaced(
 ) -> None:
     store = open_store(tmp_path)
     if too_much:
-        monkeypatch.setattr(store_module, "REPLACED_BYTES_MAX", 1)
+        monkeypatch.setattr(syncing_module, "REPLACED_BYTES_MAX", 1)
     begun, may_end, committed = threading.Event(), threading.Event(), threading.Event()
 
     def hold() -> None:

@@ -287,6 +287,8 @@ class ReplicaTasks(PeriodicTasks):
             self._committer.commit_if_due()
 
     async def _sync(self) -> None:
+        if self._engine.store.refusing:  # `_commit_again` ends that, or a sync would fail for ever
+            return
         self._replica.note_progress()
         self._replica.committer.commit()
         await self._replica.committer.sync()

@@ -13,10 +13,9 @@ from sonicpy.graph.word_graph import WordGraph
 from sonicpy.ids import Scope
 from sonicpy.store.care.backup import BACKUP_FILE, open_backup
 from sonicpy.store.care.verify_tables import faults_beside_a_writer, readable_scopes, table_faults
-from sonicpy.store.disk.boot_mark import refuse_unrecovered
 from sonicpy.store.disk.check_process import faults_in_child
 from sonicpy.store.disk.environment import DATA_FILE, Environment
-from sonicpy.store.disk.folder import ReaderLock, holds_store, is_there, is_written, may_write
+from sonicpy.store.disk.folder import ReaderLock, holds_store, is_there, is_written, may_write, refuse_unrecovered
 from sonicpy.store.disk.log import log_faults
 from sonicpy.store.disk.page_check import page_faults
 from sonicpy.store.disk.pages import ROWS_MAX, pages

@@ -1,8 +1,9 @@
-"""The start of a store before LMDB opens it: after a loss of power, the store goes back to its checkpoint.
+"""The start of a store before LMDB opens it: after a loss of power or of writes, the store goes back to its checkpoint.
 
-    no data file                   LMDB makes it
-    closed cleanly, or killed      LMDB opens the last commit
-    the machine stopped            the checkpoint becomes the last commit, every row is read, the log is replayed
+    no data file                     LMDB makes it
+    closed cleanly, or killed        LMDB opens the last commit
+    the machine stopped              the checkpoint becomes the last commit, every row is read, the log is replayed
+    the disk lost writes             the same
 
 A store without a checkpoint, such as one that an older version wrote, is not changed: its tables are compared, and it
 is refused if there is a fault.
@@ -128,7 +129,7 @@ def _recover(folder: Path, *, keeps_checkpoints: bool) -> None:
     data = folder / DATA_FILE
     try:
         checkpoint = read_checkpoint(folder)
-        logger.warning("the machine stopped, or may have stopped, while %s was open", folder)
+        logger.warning("the machine stopped, or may have stopped, or the disk failed while %s was open", folder)
         went_back = keeps_checkpoints and checkpoint is not None and _go_back(data, checkpoint)
     except OSError as error:
         raise StoreError(f"cannot recover the store {folder}: {error.strerror}") from error

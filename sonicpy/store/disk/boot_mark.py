@@ -3,7 +3,8 @@
     sonicpy.boot   {"version": 2, "boot": id of the boot, "clean": closed cleanly}
 
 The mark is on the disk before the first write of a process, and "clean" is true only after the last sync. Version 2
-means that the writing process kept a checkpoint; older processes, whose marks have no version, did not.
+means that the writing process kept a checkpoint; older processes, whose marks have no version, did not. After a failure
+of the disk, the id of the boot is empty, so that the next opening goes back to the checkpoint.
 """
 
 import json
@@ -12,7 +13,6 @@ from typing import Final, NamedTuple
 
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.files import PRIVATE, Access, regular_bytes
-from sonicpy.store.disk.folder import is_written
 from sonicpy.store.disk.platform import boot_id, replace_file
 
 BOOT_FILE: Final = "sonicpy.boot"
@@ -79,21 +79,21 @@ def note_boot(folder: Path, *, clean: bool, access: Access = PRIVATE) -> None:
     Raises:
         StoreFull: the mark cannot be written.
     """
+    _write_mark(folder, boot_id(), clean, access)
+
+
+def note_lost_writes(folder: Path, access: Access = PRIVATE) -> None:
+    """Write to the disk that it may lack writes of an open store: the next opening does as after a loss of power.
+
+    Raises:
+        StoreFull: the mark cannot be written.
+    """
+    _write_mark(folder, "", False, access)
+
+
+def _write_mark(folder: Path, boot: str, clean: bool, access: Access) -> None:
     try:
-        mark = {"version": VERSION, "boot": boot_id(), "clean": clean}
+        mark = {"version": VERSION, "boot": boot, "clean": clean}
         replace_file(folder / BOOT_FILE, json.dumps(mark).encode(), access)
     except OSError as error:
         raise StoreFull(f"cannot write the store folder {folder}: {error.strerror}") from error
-
-
-def refuse_unrecovered(folder: Path) -> None:
-    """Raise StoreError if a loss of power may have damaged a store that no process has opened for writing since."""
-    mark = read_mark(folder)
-    if mark is None or not mark.may_have_lost_power:
-        return
-    is_known = mark.boot and boot_id()
-    if is_known or not is_written(folder):  # without ids of boots, a process that writes it has recovered it
-        raise StoreError(
-            f"the machine stopped while the store {folder} was open for writing: open it for writing once, which "
-            "recovers it, then read it"
-        )

@@ -17,6 +17,7 @@ import os
 import struct
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
@@ -24,7 +25,9 @@ from sonicpy._native.held import Descriptor, Held
 from sonicpy.disk import sync_file, sync_folder, write_whole
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.files import PRIVATE, Access, open_new, regular_bytes
+from sonicpy.late_logger import LateLogger
 from sonicpy.store.disk.blake import blake2b
+from sonicpy.store.disk.boot_mark import note_lost_writes
 from sonicpy.store.disk.data_file import (
     PAGE_BYTES_MAX,
     MetaPage,
@@ -32,7 +35,11 @@ from sonicpy.store.disk.data_file import (
     newest_meta_page,
     replaced_pages,
     stamp,
+    sync_data,
 )
+from sonicpy.store.disk.lasting_sync import LastingSync, SyncFailed
+
+logger = LateLogger(__name__)
 
 CHECKPOINT_FILE: Final = "sonicpy.checkpoint"
 MAGIC: Final = b"SONICCHK"
@@ -76,7 +83,6 @@ class Checkpoints:
         folder: the folder of the environment.
         data_file: its data file.
         pin: a function that begins a reader of the last commit.
-        sync_data: a function that waits until the disk has the data file.
         access: modes of new files.
 
     Raises:
@@ -93,11 +99,12 @@ class Checkpoints:
         folder: Path,
         data_file: Path,
         pin: Callable[[], Pin],
-        sync_data: Callable[[], None],
         access: Access = PRIVATE,
     ) -> None:
         self._pin = pin
-        self._sync_data = sync_data
+        self._folder, self._access = folder, access
+        self._data_syncs = LastingSync(f"the data file {data_file}")
+        self._is_marked = False
         self._pinned: Pin | None = None
         self._passed: list[Pin] = []  # readers that are not needed any more
         self._saving = threading.Lock()
@@ -132,7 +139,9 @@ class Checkpoints:
         """Take a checkpoint of the last commit and save it; any thread may call it.
 
         Raises:
-            StoreError: the disk failed; the earlier checkpoint stays valid.
+            SyncFailed: the disk failed to write the data file, now or in an earlier call; the earlier checkpoint stays
+                for good, and the next opening of the store goes back to it.
+            StoreError: a file cannot be written; the earlier checkpoint stays valid.
         """
         with Held(self._saving):
             self._save()
@@ -188,6 +197,20 @@ class Checkpoints:
             if pin is not None:
                 pin.abort()
         self._end_passed()
+
+    def _sync_data(self) -> None:
+        """Wait until the disk has the data file; if it failed, see to it that the next opening of the store goes back
+        to the last checkpoint. Raises StoreError."""
+        try:
+            self._data_syncs.run(partial(sync_data, self._data.number))
+        except SyncFailed:
+            if not self._is_marked:
+                try:
+                    note_lost_writes(self._folder, self._access)
+                    self._is_marked = True
+                except StoreFull as error:  # the next sync, at the latest that of `close`, tries again
+                    logger.error("%s", error)
+            raise
 
     def _end_passed(self) -> None:
         for pin in self._passed:

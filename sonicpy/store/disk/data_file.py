@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from sonicpy.disk import write_whole
+from sonicpy.disk import sync_file, write_whole
 from sonicpy.errors import StoreDamaged
 
 PAGE_HEADER: Final = struct.Struct("=QHHHH")
@@ -123,6 +123,11 @@ def write_meta_pages(descriptor: int, meta: MetaPage) -> None:
     for place in (0, 1):
         numbered = place.to_bytes(8, "little" if PAGE_HEADER.pack(1, 0, 0, 0, 0)[0] else "big") + meta.content[8:]
         write_whole(descriptor, numbered, place * meta.page_bytes)
+
+
+def sync_data(descriptor: int) -> None:
+    """Wait until the disk has the data file. Raises OSError if the disk failed."""
+    sync_file(descriptor)
 
 
 def store_id(meta: MetaPage) -> bytes | None:

@@ -140,8 +140,7 @@ class Environment:
         self.transactions = _transactions(env, self._opened, 0 if self._read_only else IDLE_MAX)
         self._page_bytes: int = env.stat()["psize"]
         if saves:
-            work = partial(_pin, env), partial(_sync_data, env)
-            self._checkpoints = Checkpoints(self._folder, self.data_file, *work, self._access)
+            self._checkpoints = Checkpoints(self._folder, self.data_file, partial(_pin, env), self._access)
             self._checkpoints.save()
         is_new = not self._read_only and self._open_table(tables[0], create=False) is None
         self._opened += [self._open_table(name, create=is_new) for name in tables]
@@ -268,7 +267,7 @@ class Environment:
         The slots of readers that died are cleared, too: LMDB would never reuse the pages that they once read.
 
         Raises:
-            StoreError: the disk failed; the earlier checkpoint stays valid.
+            StoreError: the disk failed; the earlier checkpoint stays valid. See `Checkpoints.save`.
         """
         try:
             self._env.reader_check()

@@ -23,8 +23,9 @@ from sonicpy.errors import StoreError, StoreFull, StoreLocked
 from sonicpy.files import PRIVATE, Access, open_new, wider
 from sonicpy.late_logger import LateLogger
 from sonicpy.store.disk import environment
+from sonicpy.store.disk.boot_mark import read_mark
 from sonicpy.store.disk.environment import DATA_FILE
-from sonicpy.store.disk.platform import make_folder
+from sonicpy.store.disk.platform import boot_id, make_folder
 
 logger = LateLogger(__name__)
 
@@ -114,6 +115,10 @@ class WriterLock:
         identity = _identity(path)
         if identity is not None:
             self._watched[role] = (os.fspath(path), identity)
+
+    def unwatch(self, role: str) -> None:
+        """End the checks of the file with a role, before the process itself replaces or deletes it."""
+        self._watched.pop(role, None)
 
     def replaced(self) -> str | None:
         """Return the path of an open file that was deleted or replaced; None: the last check found none."""
@@ -247,6 +252,20 @@ def wide_files(folder: Path, access: Access) -> str | None:
 def is_written(folder: Path) -> bool:
     """Return whether a process has the store open for writing. Raises StoreError if its lock cannot be read."""
     return _is_locked(folder / LOCK_FILE) or _is_locked(folder / DATA_FILE)
+
+
+def refuse_unrecovered(folder: Path) -> None:
+    """Raise StoreError if a loss of power or of writes may have damaged a store that no process has opened for writing
+    since."""
+    mark = read_mark(folder)
+    if mark is None or not mark.may_have_lost_power:
+        return
+    is_known = mark.boot and boot_id()
+    if is_known or not is_written(folder):  # without ids of boots, a process that writes it has recovered it
+        raise StoreError(
+            f"the machine stopped while the store {folder} was open for writing, or its disk failed: open it for "
+            "writing once, which recovers it, then read it"
+        )
 
 
 def _is_locked(path: Path) -> bool:

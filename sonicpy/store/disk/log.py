@@ -16,6 +16,7 @@ import struct
 import threading
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -24,6 +25,7 @@ from sonicpy._native.records import RECORD_BYTES_MAX, frame_records
 from sonicpy.disk import sync_file, sync_folder
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.files import PRIVATE, Access, make_fresh
+from sonicpy.store.disk.lasting_sync import LastingSync
 from sonicpy.store.disk.platform import make_folder
 
 MAGIC = b"SONICLOG"
@@ -87,9 +89,11 @@ class Log:
         self._descriptor = -1  # its number
         self._unsynced: list[Descriptor] = []  # of older segments that no sync has covered yet
         self._switching = threading.RLock()  # between a rotation and a sync on another thread
+        self._syncs = LastingSync(f"the log in {folder}")
         self._older: list[Segment] = []
         self._current: Segment  # from `start` on
         self._begun = 0  # segments
+        self._synced = -1  # the position up to which the disk has the log
         self._listed = 0  # how many of them the folder's list on the disk names
         self._may_have_rest = False  # something may follow the last acknowledged record
         self.position: int
@@ -131,10 +135,12 @@ class Log:
         set_aside = []
         segments = segments_in(self._folder)
         before = [segment for segment in segments if segment.start < position]
-        if before and _holds_more(before[-1], position):  # `retire` would delete whole records behind the damage
-            del before[-1]
+        if before and _holds_more(last := before[_last_filled(before)], position):
+            before.remove(last)  # `retire` would delete whole records behind the damage
         self._older += before
-        for segment in segments[len(before) :]:
+        for segment in segments:
+            if segment in before:
+                continue
             aside = segment.path.with_suffix(".damaged")
             try:
                 os.replace(segment.path, aside)
@@ -215,26 +221,35 @@ class Log:
     def sync(self) -> int:
         """Wait until the log is on the disk; return the position up to which it is there. Any thread may call this.
 
+        Threads that call it during a sync share the next one.
+
         Raises:
-            StoreError: the disk failed; nothing counts as synced.
+            SyncFailed: the disk failed, now or in an earlier call; nothing counts as synced any more.
+            StoreError: the disk has no room, or no file can be opened; nothing counts as synced.
         """
-        try:
-            with Held(self._switching):
-                position = self.position  # read first: records appended meanwhile are not covered
-                begun = self._begun
-                older = self._unsynced
-                # Duplicates: another thread may sync the same segments meanwhile, and close them.
-                files = [Descriptor(os.dup, file.number) for file in (self._file, *older)]
-            for file in files:
-                sync_file(file.number)
-            if self._listed < begun:
-                sync_folder(self._folder)
-        except OSError as error:
-            raise StoreError(f"cannot sync the log in {self._folder}: {error.strerror}") from error
+        asked, begun = self.position, self._begun
+        self._syncs.run(partial(self._sync, asked, begun))
+        return max(asked, self._synced)
+
+    def _sync(self, asked: int, begun: int) -> None:
+        """Wait for the disk, unless it has everything up to the position `asked`, and the names of `begun` segments.
+        Raises OSError."""
+        if self._synced >= asked and self._listed >= begun:
+            return
+        with Held(self._switching):
+            position = self.position  # read first: records appended meanwhile are not covered
+            begun = self._begun
+            older = self._unsynced
+            # Duplicates: an interrupted sync may leave these open, while `close` closes the others.
+            files = [Descriptor(os.dup, file.number) for file in (self._file, *older)]
+        for file in files:
+            sync_file(file.number)
+        if self._listed < begun:
+            sync_folder(self._folder)
         with Held(self._switching):
             self._listed = max(self._listed, begun)
+            self._synced = max(self._synced, position)
             self._unsynced = [file for file in self._unsynced if file not in older]
-        return position
 
     @property
     def file(self) -> Path | None:
@@ -263,24 +278,31 @@ class Log:
         except OSError as error:
             raise StoreFull(f"cannot begin the log file {path}: {error.strerror}") from error
         try:
-            if os.write(file.number, HEADER.pack(MAGIC, FORMAT_VERSION, position)) != HEADER.size:
-                raise OSError(errno.ENOSPC, "its header was not taken whole")
-        except OSError as error:
-            file.close()
-            with contextlib.suppress(OSError):  # replay ignores a segment without a header
-                path.unlink()
-            raise StoreFull(f"cannot begin the log file {path}: {error.strerror}") from error
-        with Held(self._switching):
-            current, number = Segment(path, position), file.number
-            older, unsynced = self._older, self._unsynced
-            if self._begun:
-                older, unsynced = [*older, self._current], [*unsynced, self._file]
-            # No exception comes between these.
-            self._older, self._unsynced, self._file, self._current = older, unsynced, file, current
-            self._descriptor = number
-            self._begun += 1
-            self._may_have_rest = False
-            self.position = position
+            try:
+                if os.write(file.number, HEADER.pack(MAGIC, FORMAT_VERSION, position)) != HEADER.size:
+                    raise OSError(errno.ENOSPC, "its header was not taken whole")
+            except OSError as error:
+                raise StoreFull(f"cannot begin the log file {path}: {error.strerror}") from error
+            with Held(self._switching):
+                self._adopt(file, Segment(path, position))
+        except BaseException:
+            if getattr(self, "_file", None) is not file:
+                file.close()
+                with contextlib.suppress(OSError):  # replay passes over a segment without records
+                    path.unlink()
+            raise
+
+    def _adopt(self, file: Descriptor, current: Segment) -> None:
+        """Make a new segment the current one."""
+        number, older, unsynced = file.number, self._older, self._unsynced
+        if self._begun:
+            older, unsynced = [*older, self._current], [*unsynced, self._file]
+        # No exception comes between these.
+        self._older, self._unsynced, self._file, self._current = older, unsynced, file, current
+        self._descriptor = number
+        self._begun += 1
+        self._may_have_rest = False
+        self.position = current.start
 
     def _cut_rest(self) -> None:
         os.ftruncate(self._descriptor, HEADER.size + self.position - self._current.start)
@@ -342,10 +364,12 @@ def log_faults(folder: Path, position: int) -> Iterator[str]:
     if segments and segments[0].start > position:
         yield f"the log begins at {segments[0].start}, but the tables only hold changes before {position}"
         return
+    last = segments[_last_filled(segments)] if segments else None
     for segment, following in zip(segments, [*segments[1:], None], strict=True):
         try:
             position = max((end for end, _ in read_segment(segment, position)), default=position)
-            is_damaged = _holds_more(segment, position) if following is None else position < following.start
+            is_cut = following is not None and position < following.start
+            is_damaged = is_cut or (segment is last and _holds_more(segment, position))
         except StoreError as error:
             yield str(error)
             return
@@ -355,9 +379,30 @@ def log_faults(folder: Path, position: int) -> Iterator[str]:
 
 
 def _needed(segments: list[Segment], position: int) -> list[Segment]:
-    """Return the segments that may hold records from `position` on."""
+    """Return the segments that may hold records from `position` on.
+
+    Raises:
+        StoreError: a segment cannot be read.
+    """
     covered = sum(segment.start <= position for segment in segments)
-    return segments[max(0, covered - 1) :]
+    return segments[_last_filled(segments[:covered]) :]
+
+
+def _last_filled(segments: list[Segment]) -> int:
+    """Return the index of the last segment that may hold records; 0: none does.
+
+    An interrupted rotation may leave a segment without records, while the segment before goes on behind its position.
+
+    Raises:
+        StoreError: a segment cannot be read.
+    """
+    for place in range(len(segments) - 1, 0, -1):
+        try:
+            if segments[place].path.stat().st_size > HEADER.size:
+                return place
+        except OSError as error:
+            raise _unreadable(segments[place], error) from error
+    return 0
 
 
 def _place_of(segment: Segment, position: int) -> int:
