@@ -23,6 +23,7 @@ from sonicpy.server.connections.listeners import Listeners, check_channel, tls_c
 from sonicpy.server.connections.permits import admitting, keys_of
 from sonicpy.server.connections.serving import end_connections, limits_of
 from sonicpy.server.jobs.tasks import ServiceTasks
+from sonicpy.server.process.heap import bound_heap
 from sonicpy.server.process.loop import run_loop, settle_garbage
 from sonicpy.server.process.notify import READY, STOPPING, notify
 from sonicpy.server.process.stop_signals import stop_signals
@@ -114,6 +115,7 @@ def run(server: "Server", loaded: Loaded) -> int:
     """Set up the log, and run a server until a stop signal; return the exit status. Raises SonicError like `serve`."""
     logs.set_up(loaded.config.server.log_level)
     raise_limit()
+    bound_heap()
     for remark in loaded.remarks:
         logger.warning("%s", remark)
     import_now()
