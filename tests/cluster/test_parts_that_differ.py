@@ -74,7 +74,7 @@ class Both:
         plain = self._parts[part].spread_terms
 
         def spread_terms(*args: Any) -> Any:
-            return {key: value for key, value in plain(*args).items() if key not in ("columns", "ordered")}
+            return {key: value for key, value in plain(*args).items() if key not in ("columns", "ordered", "together")}
 
         monkeypatch.setattr(self._parts[part], "spread_terms", spread_terms)
 
@@ -176,3 +176,23 @@ def test_words_within_the_edits_of_a_query_are_those_of_one_index(
     both.push("found", text)
     both.push(in_part((part_of("found", PARTS) + 1) % PARTS, 1)[0], "a bank there")
     assert both.hits(query, fuzzy=edits, lang="eng") == {"found"}
+
+
+@pytest.mark.parametrize("end", ["", " "])
+def test_a_part_may_hold_apart_the_pieces_that_another_one_holds_together(both: Both, end: str) -> None:
+    (room, plan), (camera,) = in_part(0, 2), in_part(1, 1)
+    both.push(room, "room 90, Anna")
+    both.push(plan, "plan d, eos, Lena")
+    assert both.hits(f"eos90d{end}") == both.hits(f"annalena{end}") == set()
+    both.push(camera, "Anna-Lena has a Canon EOS 90D")
+    assert both.hits(f"eos90d{end}") == both.hits(f"annalena{end}") == {camera}
+
+
+def test_a_part_of_an_older_version_does_not_tell_which_pieces_an_object_holds_together(
+    both: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (iphone, number) = in_part(0, 1)[0], in_part(1, 1)[0]
+    both.push(iphone, "an iPhone 15 case")
+    both.push(number, "page 15 of it")
+    both.forget(monkeypatch, part=0)
+    assert both.hits("iphone15") == {iphone}

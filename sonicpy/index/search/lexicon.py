@@ -252,3 +252,13 @@ class Lexicon(BucketWords, Statistics):
             pending = self.pending
             found += words_holding(pending.text(), letters, HOLDING_EXAMINED)
         return most_held(self.held(sorted(set(found))))
+
+    def holds_together(self, groups: list[list[bytes]]) -> bool:
+        """Return whether one object holds a word of each group."""
+        from sonicpy._native.together import count_together  # noqa: PLC0415  loaded when it is needed
+
+        rows = [[row for _, row in self.held(group)] for group in groups]
+        if not all(rows):
+            return False
+        *before, last = sorted(rows, key=lambda group: sum(row.df for row in group))  # of `before`, all is read
+        return not before or any(count_together(self.reader, before, last))

@@ -238,6 +238,10 @@ class UnitedLexicon(Statistics):
         """Return the words that contain some letters; see `Statistics`."""
         return most_held(self._of_all(part.holding(letters) for part in self.parts))
 
+    def holds_together(self, groups: list[list[bytes]]) -> bool:
+        """Return whether one object holds a word of each group."""
+        return any(part.holds_together(groups) for part in self.parts)
+
     def resolved(self, matching: Matching) -> Matching:
         """Return the Matching of a query with the languages of these buckets."""
         return matching if matching.languages else matching._replace(languages=self._languages or NO_LANGUAGES)

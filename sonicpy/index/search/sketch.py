@@ -27,7 +27,7 @@ from sonicpy.index.search.planners.continued import stem_of
 from sonicpy.index.search.planners.forms import spelled
 from sonicpy.index.search.planners.inner import compounds
 from sonicpy.index.search.planners.misformed import heads_of
-from sonicpy.index.search.planners.spacing import other_spellings, pieces_of
+from sonicpy.index.search.planners.spacing import other_spellings, rests_of, ways_with_evidence, words_to_cut
 from sonicpy.index.search.planners.unknown import EDITS_MAX, asked_of
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
 from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED
@@ -73,7 +73,8 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Mat
         sketch.add_continued(term)
     for word in other_spellings(terms):
         sketch.add(word)
-    sketch.add_pieces(terms)
+    for word in words_to_cut(terms):
+        sketch.add_pieces(word, folds=matching is not None)
     for _, beginning in numbers_together(terms):
         sketch.add_beginnings(beginning, 0)
     if synonyms := lexicon.synonyms(terms):
@@ -157,6 +158,7 @@ class _Sketcher:
         self.sketch: Sketch = begun or {**NO_SKETCH, "objects": lexicon.objects, "length": length}
         for key in ("words", "families", "doubtful", "joined", "completed", "corrected", "begun"):
             self.sketch[key] = self.sketch[key] if begun else {}
+        self.sketch["together"] = []
 
     def add(self, word: bytes) -> int:
         """Add the statistics of a word; return the number of objects that hold it."""
@@ -174,11 +176,17 @@ class _Sketcher:
         rows = zip(words, self._lexicon.rows(words), strict=True)
         return max((self._note(each, row) for each, row in rows if row is not None), default=0)
 
-    def add_pieces(self, terms: Terms) -> None:
-        """Add the words into which the words of a query may be cut."""
-        for rest in pieces_of(terms):
-            for word, row, _ in self._lexicon.leading(rest):
-                self._note(word, row)
+    def add_pieces(self, word: bytes, *, folds: bool) -> None:
+        """Add the words into which a word of a query may be cut, and the ways to cut it, if no object of the part holds
+        the word, so that one holds all pieces. `folds`: pieces may differ from the word in accents.
+        """
+        for rest in rests_of(word):
+            for each, row, _ in self._lexicon.leading(rest):
+                self._note(each, row)
+        family = self.sketch["families"].get(word.decode(), ())
+        if not self._lexicon.held([word, *map(str.encode, family)]):
+            for way in ways_with_evidence(self._lexicon, word, folds=folds):
+                self.sketch["together"].append([[each.decode() for each in piece] for piece in way])
 
     def add_joined(self, word: bytes, matching: Matching | None) -> None:
         """Add the compounds that have a word as a part."""
