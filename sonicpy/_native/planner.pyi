@@ -39,7 +39,9 @@ class _Rarely(Protocol):
     ) -> None:
         """Add the words that neighbours make together, and that objects hold, to the clauses of the neighbours."""
 
-    def pieces(self, statistics: Any, cuttable: list[Clause], /, *, folds: bool) -> dict[int, list[_Piece]]:
+    def pieces(
+        self, statistics: Any, cuttable: list[Clause], /, *, folds: bool, partly: bool
+    ) -> dict[int, list[_Piece]]:
         """Return the pieces into which terms can be cut, so that objects hold each piece, by the number of the term."""
 
     def first_letters(self, statistics: Any, runs: list[Clause], /) -> list[Clause]:
@@ -105,6 +107,7 @@ def find_pieces(
     folds: bool,
     rarely: _Rarely,
     sources: list[WordSource] | None = None,
+    partly: bool = True,
 ) -> dict[int, list[_Piece]]: ...
 def last_of(clauses: list[Clause], terms: Terms) -> Clause | None: ...
 def may_go_on(word: bytes) -> bool: ...

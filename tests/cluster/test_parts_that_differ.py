@@ -74,7 +74,7 @@ class Both:
         plain = self._parts[part].spread_terms
 
         def spread_terms(*args: Any) -> Any:
-            return {key: value for key, value in plain(*args).items() if key not in ("columns", "ordered")}
+            return {key: value for key, value in plain(*args).items() if key not in ("columns", "ordered", "together")}
 
         monkeypatch.setattr(self._parts[part], "spread_terms", spread_terms)
 
@@ -194,3 +194,23 @@ def test_numbers_are_required_where_a_part_holds_them_beside_others(
     for name, text in zip(names, texts, strict=True):
         both.push(name, text)
     assert both.hits("iphone 15 case", lang="none") == {names[place] for place in found}
+
+
+@pytest.mark.parametrize("end", ["", " "])
+def test_a_part_may_hold_apart_the_pieces_that_another_one_holds_together(both: Both, end: str) -> None:
+    (room, plan), (camera,) = in_part(0, 2), in_part(1, 1)
+    both.push(room, "room 90, Anna")
+    both.push(plan, "plan d, eos, Lena")
+    assert both.hits(f"eos90d{end}") == both.hits(f"annalena{end}") == set()
+    both.push(camera, "Anna-Lena has a Canon EOS 90D")
+    assert both.hits(f"eos90d{end}") == both.hits(f"annalena{end}") == {camera}
+
+
+def test_a_part_of_an_older_version_does_not_tell_which_pieces_an_object_holds_together(
+    both: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (iphone, number) = in_part(0, 1)[0], in_part(1, 1)[0]
+    both.push(iphone, "an iPhone 15 case")
+    both.push(number, "page 15 of it")
+    both.forget(monkeypatch, part=0)
+    assert both.hits("iphone15") == {iphone}

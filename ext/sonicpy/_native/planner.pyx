@@ -156,22 +156,30 @@ def add_doubtful(list clauses not None, dict doubtful not None, uint64_t objects
                 add_forms(clause, doubtful[clause.term], objects)
 
 
-def find_pieces(statistics, list clauses not None, Terms terms not None, bint folds, rarely, list sources=None) -> dict:
+def find_pieces(
+    statistics, list clauses not None, Terms terms not None, bint folds, rarely, list sources=None, bint partly=True
+) -> dict:
     """Return number of a term -> the pieces of its word, if objects hold them as separate words; {} for a sentence.
 
     Args:
         folds: whether words that differ by accents count as these pieces, too.
         sources: the words that objects may hold; None: any word may be held.
+        partly: whether objects with one piece of a word that no object holds answer, too, if other words bring objects.
     """
     cdef const uint8_t *flags = <const uint8_t *> PyBytes_AS_STRING(terms.flags)
-    cdef Py_ssize_t number, words = 0
+    cdef Py_ssize_t number, words = 0, bringing = 0
     cdef list cuttable
+    cdef Clause clause
     for number in range(PyBytes_GET_SIZE(terms.flags)):
         words += flags[number] != F_PART
     if words > SENTENCE:
         return {}
     cuttable = cuttable_clauses(clauses, terms, sources)
-    return rarely.pieces(statistics, cuttable, folds=folds) if cuttable else {}
+    if not cuttable:
+        return {}
+    for clause in clauses:
+        bringing += clause.role & R_BRINGS != 0
+    return rarely.pieces(statistics, cuttable, folds=folds, partly=partly and bringing > 1)
 
 
 # -- completions ---------------------------------------------------------------------------------------------------

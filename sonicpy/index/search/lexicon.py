@@ -240,13 +240,6 @@ class Lexicon(BucketWords, Statistics):
         found = leading_words(self.sources(self.graph, is_live=self.live), letters, folding(""))
         return [(word, row, found[word]) for word, row in self.held(sorted(found))] if found else []
 
-    def holds_together(self, groups: list[list[bytes]]) -> bool:
-        """Return whether one object holds a word of each group."""
-        from sonicpy._native.together import count_together  # noqa: PLC0415  loaded when it is needed
-
-        *before, last = ([row for row in self.rows(group) if row is not None] for group in groups)
-        return all(before) and any(count_together(self.reader, before, last))
-
     def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that contain some letters; see `Statistics`."""
         graph, state = self.graph, self.reader.state
@@ -259,3 +252,13 @@ class Lexicon(BucketWords, Statistics):
             pending = self.pending
             found += words_holding(pending.text(), letters, HOLDING_EXAMINED)
         return most_held(self.held(sorted(set(found))))
+
+    def holds_together(self, groups: list[list[bytes]]) -> bool:
+        """Return whether one object holds a word of each group."""
+        from sonicpy._native.together import count_together  # noqa: PLC0415  loaded when it is needed
+
+        rows = [[row for _, row in self.held(group)] for group in groups]
+        if not all(rows):
+            return False
+        *before, last = sorted(rows, key=lambda group: sum(row.df for row in group))  # of `before`, all is read
+        return not before or any(count_together(self.reader, before, last))

@@ -230,10 +230,6 @@ class UnitedLexicon(Statistics):
         sizes = {word: size for part in self.parts for word, _, size in part.leading(letters)}
         return [(word, row, sizes[word]) for word, row in self.held(sorted(sizes))]
 
-    def holds_together(self, groups: list[list[bytes]]) -> bool:
-        """Return whether one object holds a word of each group."""
-        return any(part.holds_together(groups) for part in self.parts)
-
     def synonyms(self, terms: Terms) -> Matches:
         """Return the substitutes of terms of a query, by the synonyms of the collection."""
         return self.parts[0].synonyms(terms)
@@ -241,6 +237,10 @@ class UnitedLexicon(Statistics):
     def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that contain some letters; see `Statistics`."""
         return most_held(self._of_all(part.holding(letters) for part in self.parts))
+
+    def holds_together(self, groups: list[list[bytes]]) -> bool:
+        """Return whether one object holds a word of each group."""
+        return any(part.holds_together(groups) for part in self.parts)
 
     def resolved(self, matching: Matching) -> Matching:
         """Return the Matching of a query with the languages of these buckets."""

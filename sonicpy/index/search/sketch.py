@@ -27,7 +27,7 @@ from sonicpy.index.search.planners.continued import stem_of
 from sonicpy.index.search.planners.forms import spelled
 from sonicpy.index.search.planners.inner import compounds
 from sonicpy.index.search.planners.misformed import heads_of
-from sonicpy.index.search.planners.spacing import other_spellings, pieces_of
+from sonicpy.index.search.planners.spacing import other_spellings, rests_of, ways_with_evidence, words_to_cut
 from sonicpy.index.search.planners.unknown import EDITS_MAX, asked_of
 from sonicpy.index.search.ranking import PLANNERS
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch, groups_name
@@ -74,7 +74,8 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Mat
         sketch.add_continued(term)
     for word in other_spellings(terms):
         sketch.add(word)
-    sketch.add_pieces(terms)
+    for word in words_to_cut(terms):
+        sketch.add_pieces(word, folds=matching is not None)
     for _, beginning in numbers_together(terms):
         sketch.add_beginnings(beginning, 0)
     if synonyms := lexicon.synonyms(terms):
@@ -82,7 +83,7 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Mat
     if demands is not None:
         sketch.add_demands(terms, demands, matching)
     if len(terms) > 1 and any(flags & SPECIAL for flags in terms.flags):
-        sketch.add_together(terms, config, matching)
+        sketch.add_beside(terms, config, matching)
     if matching is not None:
         sketch.add_languages(matching)
     sketch.add_kinds()
@@ -157,9 +158,10 @@ class _Sketcher:
         self._edits = edits
         """The most edits that the query allows; None: as many as the length of a word allows."""
         length = lexicon.reader.state.total_length
-        self.sketch: Sketch = begun or {**NO_SKETCH, "together": [], "objects": lexicon.objects, "length": length}
+        self.sketch: Sketch = begun or {**NO_SKETCH, "objects": lexicon.objects, "length": length}
         for key in ("words", "families", "doubtful", "joined", "completed", "corrected", "begun"):
             self.sketch[key] = self.sketch[key] if begun else {}
+        self.sketch["together"], self.sketch["beside"] = [], []
 
     def add(self, word: bytes) -> int:
         """Add the statistics of a word; return the number of objects that hold it."""
@@ -177,11 +179,17 @@ class _Sketcher:
         rows = zip(words, self._lexicon.rows(words), strict=True)
         return max((self._note(each, row) for each, row in rows if row is not None), default=0)
 
-    def add_pieces(self, terms: Terms) -> None:
-        """Add the words into which the words of a query may be cut."""
-        for rest in pieces_of(terms):
-            for word, row, _ in self._lexicon.leading(rest):
-                self._note(word, row)
+    def add_pieces(self, word: bytes, *, folds: bool) -> None:
+        """Add the words into which a word of a query may be cut, and the ways to cut it, if no object of the part holds
+        the word, so that one holds all pieces. `folds`: pieces may differ from the word in accents.
+        """
+        for rest in rests_of(word):
+            for each, row, _ in self._lexicon.leading(rest):
+                self._note(each, row)
+        family = self.sketch["families"].get(word.decode(), ())
+        if not self._lexicon.held([word, *map(str.encode, family)]):
+            for way in ways_with_evidence(self._lexicon, word, folds=folds):
+                self.sketch["together"].append([[each.decode() for each in piece] for piece in way])
 
     def add_joined(self, word: bytes, matching: Matching | None) -> None:
         """Add the compounds that have a word as a part."""
@@ -292,11 +300,11 @@ class _Sketcher:
             elif kind == INNER:
                 self._add_holding(word.encode())
 
-    def add_together(self, terms: Terms, config: "Config", matching: Matching | None) -> None:
-        """Add the names of the groups of words that an object of the part holds together."""
+    def add_beside(self, terms: Terms, config: "Config", matching: Matching | None) -> None:
+        """Add the names of the groups that one object of the part holds: numbers, and another word."""
         seen = _Seen(self._lexicon)
         PLANNERS[config.search.ranking](cast(Lexicon, seen), terms, config.search, matching)
-        self.sketch["together"] = seen.together
+        self.sketch["beside"] = seen.beside
 
     def add_synonyms(self, matches: Matches, matching: Matching | None) -> None:
         """Add the substitutes of terms of the query."""
@@ -319,20 +327,20 @@ class _Sketcher:
 
 
 class _Seen:
-    """The statistics of a part, which note the names of groups of words that an object holds together."""
+    """The statistics of a part, which note the names of groups of words that an object holds beside each other."""
 
     def __init__(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
-        self.together: list[list[str]] = []
+        self.beside: list[list[str]] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._lexicon, name)
 
-    def holds_together(self, groups: list[list[bytes]]) -> bool:
+    def holds_beside(self, groups: list[list[bytes]]) -> bool:
         """Return whether one object holds a word of each group; if so, note the name of the groups."""
-        found = self._lexicon.holds_together(groups)
+        found = self._lexicon.holds_beside(groups)
         if found:
-            self.together.append(groups_name(groups))
+            self.beside.append(groups_name(groups))
         return found
 
 

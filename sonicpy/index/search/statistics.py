@@ -39,8 +39,9 @@ Values from 3 to 6 give equal results on lists of misspellings.
 Sketch = dict[str, Any]
 """The statistics of a bucket, or of a part of one, for JSON: objects, length (the sum of their lengths), words {word:
 [objects, hidden]}, families, doubtful, joined, completed, corrected and begun {word: [words]}; words in corrected and
-begun come with their distances; columns of vectors [[name, bits]], and ordered, whether the order of words is kept; and
-together, the names of groups of words that one object holds.
+begun come with their distances; together: ways to cut words into pieces that one object holds, each [[the words of a
+piece]]; beside: the names of groups for `holds_beside`; columns of vectors [[name, bits]], and ordered, whether the
+order of words is kept.
 """
 
 NO_SKETCH: Sketch = {
@@ -53,9 +54,10 @@ NO_SKETCH: Sketch = {
     "completed": {},
     "corrected": {},
     "begun": {},
+    "together": [],
+    "beside": [],
     "columns": [],
     "ordered": False,
-    "together": [],
 }
 """The statistics of a part that does not have the bucket."""
 
@@ -170,8 +172,12 @@ class Statistics(Described):
         return held_words(asked, self.rows(asked), live=self.live)
 
     def holds_together(self, groups: list[list[bytes]]) -> bool:
-        """Return whether one object holds a word of each group; True: it is not known."""
+        """Return whether one object holds a word of each group."""
         return True
+
+    def holds_beside(self, groups: list[list[bytes]]) -> bool:
+        """Return whether one object holds a word of each group: numbers of a query, and any other word of it."""
+        return self.holds_together(groups)
 
     def synonyms(self, terms: Terms) -> Matches:
         """Return the substitutes of terms of a query, by the synonyms of the collection."""
@@ -215,11 +221,12 @@ class SummedStatistics(Statistics):
         self._corrected = _distances(sketches, "corrected")
         self._begun = _distances(sketches, "begun")
         self._holding = _united(sketches, "holding")
+        self._together = _held_together(sketches)
         self._rows = _counted(sketches)
         self._languages = tuple(dict.fromkeys(each for sketch in sketches for each in sketch.get("languages", ())))
         self._plain: list[tuple[bytes, bytes]] | None = None
         self._synonyms = _matched(sketches)
-        self._together = [sketch.get("together") for sketch in sketches]
+        self._beside = [sketch.get("beside") for sketch in sketches]
 
     @property
     def objects(self) -> int:
@@ -294,9 +301,18 @@ class SummedStatistics(Statistics):
         return [(word, row, sizes[word]) for word, row in self.held(sorted(sizes))]
 
     def holds_together(self, groups: list[list[bytes]]) -> bool:
-        """Return whether an object of a part holds a word of each group; see `groups_name`."""
+        """Return whether a sketch lists pieces of a word that are in these groups, or begin so. If a sketch lists none,
+        as those of older versions, one object is assumed to hold them."""
+        if self._together is None or len(groups) < 2:
+            return True
+        return any(
+            len(pieces) >= len(groups) and all(map(frozenset.issubset, pieces, groups)) for pieces in self._together
+        )
+
+    def holds_beside(self, groups: list[list[bytes]]) -> bool:
+        """Return whether a sketch names the groups, see `groups_name`, or is of an older version."""
         name = groups_name(groups)
-        return any(named is None or name in named for named in self._together)  # None: a node of an older version
+        return any(named is None or name in named for named in self._beside)
 
     def synonyms(self, terms: Terms) -> Matches:
         """Return the substitutes in the sketches of terms of the query."""
@@ -342,6 +358,14 @@ def _matched(sketches: Sequence[Sketch]) -> Matches:
     """Return the matches of all sketches, each once; for a moment, parts may have different rules."""
     found = (match for sketch in sketches for match in sketch.get("synonyms", ()))
     return tuple(dict.fromkeys(Match(tuple(numbers), tuple(words)) for numbers, words in found))
+
+
+def _held_together(sketches: Sequence[Sketch]) -> list[list[frozenset[bytes]]] | None:
+    """Return the words of each piece of the ways in all sketches; None: some sketch has no such ways."""
+    if not all("together" in sketch for sketch in sketches):
+        return None
+    ways = (way for sketch in sketches for way in sketch["together"])
+    return [[frozenset(map(str.encode, piece)) for piece in way] for way in ways]
 
 
 def _united(sketches: Sequence[Sketch], key: str) -> dict[bytes, list[bytes]]:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from sonicpy._native.expansions import EDITED_LETTERS_MIN, corrections
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.planners.spacing import Piece, cuts, is_hangul, is_rare, may_be_cut
+from sonicpy.index.search.planners.spacing import cuts, is_hangul, is_rare, may_be_cut
+from sonicpy.index.search.planners.ways import Piece
 from sonicpy.index.search.statistics import Statistics
 
 WORDS_MAX, CORRECTED_MAX = 16, 4

@@ -4,34 +4,43 @@
 required: no other object is meant.
 """
 
+from collections import Counter
+from collections.abc import Container
+
 from sonicpy._native.plan import BRINGS, REQUIRED, Clause
 from sonicpy.index.search.statistics import Statistics
 
 WORDS_MAX = 200
 """The most words that are looked for beside numbers: of a query with more, all numbers stay required."""
+SURE = frozenset({"exact", "form"})
+"""The kinds of words that stand for a number: what completes it is another one."""
+ANY = SURE | {"completion", "correction", "synonym"}
 ANY_OTHER = b""
 """The name of the group of all words that are not required."""
 
 
 def needed_together(statistics: Statistics, clauses: list[Clause]) -> None:
     """Make the required numbers of a query not required, if no object holds all required words, and one of the others
-    that objects hold, where there is one. The pieces of a single word stay required.
+    that objects hold, where there is one. The pieces of a word stay required, and are none of the others: parts of a
+    bucket may hold them apart.
     """
     needed = [clause for clause in clauses if clause.role & REQUIRED]
     numbers = [clause for clause in needed if clause.slots[0].words[0].isdigit()]
-    if not numbers or len({clause.term for clause in clauses if clause.role & BRINGS}) < 2:
+    times = Counter(clause.term for clause in clauses if clause.role & BRINGS)
+    if not numbers or len(times) < 2:
         return
     others = [clause for clause in clauses if clause.role & BRINGS and not clause.role & REQUIRED and clause.holders]
-    groups = [_words([clause]) for clause in needed]
-    if others:
-        groups.append([ANY_OTHER, *_words(others)])
+    groups = [_words([clause], SURE) for clause in needed]
+    if whole := [clause for clause in others if times[clause.term] == 1]:
+        groups.append([ANY_OTHER, *_words(whole)])
     if len(groups) < 2 or any(len(group) > WORDS_MAX for group in groups):
         return
-    if not statistics.holds_together(groups):
+    if not statistics.holds_beside(groups):
         for clause in numbers:
             clause.role &= ~REQUIRED
 
 
-def _words(clauses: list[Clause]) -> list[bytes]:
-    """Return the typed word of the first clause, and all other words of the clauses."""
-    return list(dict.fromkeys(word for clause in clauses for slot in clause.slots for word in slot.words))
+def _words(clauses: list[Clause], kinds: Container[str] = ANY) -> list[bytes]:
+    """Return the typed word of the first clause, and all other words of the clauses that count alone, of some kinds."""
+    slots = [slot for clause in clauses for slot in clause.slots if slot.how in kinds and not slot.together]
+    return list(dict.fromkeys(word for slot in slots for word in slot.words))

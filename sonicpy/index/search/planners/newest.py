@@ -55,7 +55,7 @@ def plan_newest(
     left_out = _left_out(terms)
     clauses = _clauses(terms, rows, (words, doubtful), left_out, statistics.objects)
     write_together(clauses, together, besides, statistics.objects)
-    pieces = find_pieces(statistics, clauses, terms, folds, Rarely, statistics.word_sources())
+    pieces = find_pieces(statistics, clauses, terms, folds, Rarely, statistics.word_sources(), partly=False)
     last = last_of(clauses, terms)
     if last is not None and is_letter(terms.words[last.term], terms.flags[last.term]):
         last = None

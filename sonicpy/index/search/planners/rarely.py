@@ -11,8 +11,9 @@ from sonicpy.index.search.synonym_matches import Matches
 from sonicpy.late import late
 
 if TYPE_CHECKING:
-    from sonicpy.index.search.planners.spacing import Piece, write_apart
+    from sonicpy.index.search.planners.spacing import write_apart
     from sonicpy.index.search.planners.stand_ins import StandIn, note_holders, stand_ins_of, with_stand_ins
+    from sonicpy.index.search.planners.ways import Piece
 else:
     write_apart = late("sonicpy.index.search.planners.spacing", "write_apart", __name__)
     note_holders = late("sonicpy.index.search.planners.stand_ins", "note_holders", __name__)

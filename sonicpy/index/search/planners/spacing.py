@@ -7,6 +7,7 @@ apart, its clause becomes one for each piece: an object that holds the joined wo
 
 import re
 from collections.abc import Container, Iterator
+from itertools import islice
 
 from sonicpy._native import neighbours
 from sonicpy._native.bm25 import idf
@@ -20,14 +21,13 @@ from sonicpy._native.word_break import is_unspaced_letter
 from sonicpy.index.search.accents import ZWNJ
 from sonicpy.index.search.begun_words import folded
 from sonicpy.index.search.numbers import groups_of, same_numbers
+from sonicpy.index.search.planners.ways import LOOKUPS_MAX, Evidence, Piece, Ways
 from sonicpy.index.search.statistics import Statistics
 from sonicpy.lexer.endings import HANGUL_FIRST, HANGUL_LAST
 
 ARABIC_FIRST, ARABIC_LAST = 0xD8, 0xDD
 """The first bytes of letters of Arabic in UTF-8."""
 SEPARATOR = ZWNJ.encode()
-Piece = tuple[bytes, ...]
-"""The spellings of a piece of a word, which differ in accents."""
 LETTERS_MIN, LETTERS_MAX, CODE_LETTERS_MAX = 4, 24, 40
 """The fewest and the most letters of a word that is cut, and the most letters and digits of one with digits; in Hangul,
 the fewest are three.
@@ -44,6 +44,8 @@ SHORT_LETTERS, SHORT_SHARE = 2, 1 / 1_000
 """A piece of this number of letters must be in this share of all objects, as `in`, `an` and `zu` are: most other words
 that could be cut off such a piece are misspelt (`sayng` is not `say ng`).
 """
+PART_SHARE = SHORT_SHARE / 2
+"""The same among the objects of a part of a bucket: a word that is common in the bucket may be rarer in a part."""
 RARE_MIN, RARE_SHARE = 4, 1 / 16
 """A single letter is cut off a word only if at most this number of objects, or this share of them, hold the letter."""
 SIGNS = re.compile(rb"[^\w\x80-\xff]+|_+")
@@ -110,34 +112,79 @@ def write_together(
 # -- written apart ----------------------------------------------------------------------------------------------------
 
 
-def find_pieces(statistics: Statistics, cuttable: list[Clause], *, folds: bool) -> dict[int, list[Piece]]:
+def find_pieces(statistics: Statistics, cuttable: list[Clause], *, folds: bool, partly: bool) -> dict[int, list[Piece]]:
     """Return the pieces into which terms can be cut, so that objects hold each piece, by the number of the term.
 
     A word is cut at its joints; a number into groups of digits; a long number, or a word that no object holds, into
-    any words that objects hold; a code, into two; one that few objects hold, into two long words.
+    any words that objects hold; a code, into two; one that few objects hold, into two long words. One object holds all
+    pieces of a word that no object holds as a whole.
 
     Args:
         cuttable: the clauses of the terms, see `cuttable_clauses`.
         folds: a piece may differ in accents from the words of objects.
+        partly: if no object holds all pieces of a word, pieces that different objects hold are returned.
     """
     found: dict[int, list[Piece]] = {}
     for clause in cuttable:
         word = clause.slots[0].words[0]
         if clause.holders and not clause.is_expandable and word.decode().isalpha():
             continue
-        pieces = _pieces(statistics, word, is_held=clause.holders > 0, folds=folds)
+        pieces = _pieces(statistics, word, is_held=clause.holders > 0, folds=folds, partly=partly)
         if pieces:
             found[clause.term] = pieces
     return found
 
 
-def _pieces(statistics: Statistics, word: bytes, *, is_held: bool, folds: bool) -> list[Piece]:
-    for pieces in _ways_at_joints(word):
-        if len(statistics.held(list(dict.fromkeys(pieces)))) == len(set(pieces)):
-            return [(piece,) for piece in pieces]
+def _pieces(statistics: Statistics, word: bytes, *, is_held: bool, folds: bool, partly: bool) -> list[Piece]:
+    cut = _ways(statistics, word, folds=folds)
+    if not is_held:
+        is_plain = word.decode().isalpha() and not is_hangul(word.decode())
+        least = SHORT_LETTERS + 1 if is_plain else 1  # most objects hold `in` beside any other word: that proves little
+        found = next(_held_ways(statistics, word, cut, Evidence(statistics), least=least), [])
+        if found or not partly:
+            return found
+    for found in _held_at_joints(statistics, word):
+        return found
     if is_held and not has_many_digits(word):
         return _cut_in_two(statistics, word)
-    return _cut(statistics, word, folds=folds) or _cut_off_letter(statistics, word)
+    return next(cut.in_order(), [])
+
+
+def _held_ways(
+    statistics: Statistics, word: bytes, cut: Ways, evidence: Evidence, *, least: int = 1
+) -> Iterator[list[Piece]]:
+    """Yield the ways to cut a word so that one object holds all pieces, the likeliest first.
+
+    Args:
+        cut: the ways to cut it into any pieces.
+        least: the fewest letters of a piece in all of these ways but the first.
+    """
+    yield from filter(evidence.is_for, _held_at_joints(statistics, word))
+    yield from filter(evidence.is_for, islice(cut.in_order(), 1))
+    yield from cut.in_order(evidence, least)
+    yield from filter(evidence.is_for, _letters_cut_off(statistics, word))
+
+
+def _held_at_joints(statistics: Statistics, word: bytes) -> Iterator[list[Piece]]:
+    """Yield the ways to cut a word at its joints whose pieces objects hold."""
+    for pieces in _ways_at_joints(word):
+        if len(statistics.held(list(dict.fromkeys(pieces)))) == len(set(pieces)):
+            yield [(piece,) for piece in pieces]
+
+
+def ways_with_evidence(statistics: Statistics, word: bytes, *, folds: bool) -> list[list[Piece]]:
+    """Return the ways to cut a word, and the beginnings of ways, for which a part of a bucket has evidence: up to the
+    first way that the whole bucket accepts, whatever the other parts hold.
+
+    Args:
+        folds: as in `find_pieces`.
+    """
+    evidence = Evidence(statistics, 2 * LOOKUPS_MAX)  # some ways may be unlikely in the whole bucket
+    cut = _ways(statistics, word, folds=folds, short_share=PART_SHARE)
+    for way in _held_ways(statistics, word, cut, evidence):
+        if not word.isalpha() or all(len(piece[0].decode()) > SHORT_LETTERS for piece in way):
+            break
+    return evidence.found
 
 
 def has_many_digits(word: bytes) -> bool:
@@ -159,19 +206,18 @@ def _ways_at_joints(word: bytes) -> list[list[bytes]]:
     return [way for place, way in enumerate(ways) if way not in ([], [word], *ways[:place]) and b"" not in way]
 
 
-def _cut_off_letter(statistics: Statistics, word: bytes) -> list[Piece]:
-    """Return a rare single letter and the word behind or before it, which may be one, too (email: e, mail; usbc: usb,
-    c; rb: r, b).
+def _letters_cut_off(statistics: Statistics, word: bytes) -> Iterator[list[Piece]]:
+    """Yield a rare single letter and the word behind or before it, which may be one, too (email: e, mail; usbc: usb, c;
+    rb: r, b).
     """
     pairs = _letters_off(word)
     if not pairs or not statistics.may_hold([word[1:], word[:-1]]):
-        return []
+        return
     for pair in pairs:
         rows = dict(statistics.held(list(pair)))
         letters = [row for piece, row in rows.items() if len(piece) == 1]
         if len(rows) == len(set(pair)) and all(is_rare(row.df, statistics.objects) for row in letters):
-            return [(piece,) for piece in pair]
-    return []
+            yield [(piece,) for piece in pair]
 
 
 def _letters_off(word: bytes) -> list[tuple[bytes, bytes]]:
@@ -211,15 +257,21 @@ def _pairs(word: bytes) -> list[tuple[bytes, bytes]]:
     return [(text[:end].encode(), text[end:].encode()) for end in ends]
 
 
-def _cut(statistics: Statistics, word: bytes, *, folds: bool) -> list[Piece]:
-    """Return the fewest pieces of which a word consists, of several ways the one whose shortest piece is longest; []:
-    it cannot be cut. `folds`: pieces may differ from the word in accents.
+def _ways(statistics: Statistics, word: bytes, *, folds: bool, short_share: float = SHORT_SHARE) -> Ways:
+    """Return the ways to cut a word into words that objects hold.
+
+    Args:
+        folds: pieces may differ from the word in accents.
+        short_share: as in `_first_pieces`.
     """
     text = folded(word).decode()
-    for ways in cuts(statistics, text, None if folds else word.decode()) if may_be_cut(text) else ():
-        if "" in ways:
-            return ways[""][1]
-    return []
+    typed = None if folds else word.decode()
+    most = (PIECES_MAX if text.isalpha() else DIGITS_TOGETHER_MAX) if may_be_cut(text) else 0
+    return Ways(
+        text,
+        most,
+        lambda rest: _first_pieces(statistics, text, rest, typed, with_letter=False, short_share=short_share),
+    )
 
 
 def cuts(
@@ -245,7 +297,13 @@ def cuts(
 
 
 def _first_pieces(
-    statistics: Statistics, text: str, rest: str, typed: str | None, *, with_letter: bool
+    statistics: Statistics,
+    text: str,
+    rest: str,
+    typed: str | None,
+    *,
+    with_letter: bool,
+    short_share: float = SHORT_SHARE,
 ) -> Iterator[tuple[int, Piece]]:
     """Yield the pieces with which the rest of a word may begin, each with its number of letters.
 
@@ -254,6 +312,7 @@ def _first_pieces(
         rest: the end of `text` that the pieces begin.
         typed: the word as typed, which the pieces match in accents, too; None: pieces may differ in accents.
         with_letter: a rare single letter is long enough.
+        short_share: the share of all objects that hold a piece of SHORT_LETTERS.
     """
     start = len(text) - len(rest)
     by_size: dict[int, list[tuple[bytes, TermInfo]]] = {}
@@ -265,7 +324,7 @@ def _first_pieces(
         words.sort(key=lambda each: (-each[1].df, each[0]))
         is_letter = size == 1 and with_letter
         holders, objects = sum(row.df for _, row in words), statistics.objects
-        if is_rare(holders, objects) if is_letter else _is_likely(text, size, holders, objects):
+        if is_rare(holders, objects) if is_letter else _is_likely(text, size, holders, short_share * objects):
             yield size, tuple(word for word, _ in words[:SPELLINGS_MAX])
 
 
@@ -282,16 +341,16 @@ def _may_follow(text: str, size: int, behind: int, *, with_letter: bool) -> bool
     return size >= least and not 0 < behind < least
 
 
-def _is_likely(text: str, size: int, holders: int, objects: int) -> bool:
+def _is_likely(text: str, size: int, holders: int, least: float) -> bool:
     """Return whether a piece of a word is long, or common among objects.
 
     Args:
         text: the whole word.
         size: the number of letters of the piece.
         holders: the number of objects that hold the piece.
-        objects: the number of all objects.
+        least: the fewest objects that hold a piece that is common.
     """
-    return not text.isalpha() or size > SHORT_LETTERS or is_hangul(text) or holders >= SHORT_SHARE * objects
+    return not text.isalpha() or size > SHORT_LETTERS or is_hangul(text) or holders >= least
 
 
 def is_hangul(text: str) -> bool:
@@ -299,16 +358,14 @@ def is_hangul(text: str) -> bool:
     return HANGUL_FIRST <= ord(text[0]) <= HANGUL_LAST
 
 
-def pieces_of(terms: Terms) -> Iterator[bytes]:
-    """Yield the letters with which the pieces of the words of a query may begin."""
-    if len(terms) <= TERMS_MAX + terms.flags.count(PART):
-        for word, flags in zip(terms.words, terms.flags, strict=True):
-            if not flags & PART:
-                yield from _rests(word)
+def words_to_cut(terms: Terms) -> list[bytes]:
+    """Return the words of a query that may be cut into pieces; [] for a sentence."""
+    words = [word for word, flags in zip(terms.words, terms.flags, strict=True) if not flags & PART]
+    return words if len(words) <= TERMS_MAX else []
 
 
-def _rests(word: bytes) -> list[bytes]:
-    """Return the letters for which `_cut` may need the pieces: the word without accents, and each rest of it."""
+def rests_of(word: bytes) -> list[bytes]:
+    """Return the letters with which pieces of a word may begin: the word without accents, and each rest of it."""
     text = folded(word).decode()
     return [text[start:].encode() for start in range(len(text))] if may_be_cut(text) else []
 

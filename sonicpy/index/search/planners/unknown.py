@@ -25,7 +25,8 @@ from sonicpy.index.search.planners.glued import (
     with_apostrophes,
 )
 from sonicpy.index.search.planners.misformed import misspelt_forms
-from sonicpy.index.search.planners.spacing import SHARE, Piece
+from sonicpy.index.search.planners.spacing import SHARE
+from sonicpy.index.search.planners.ways import Piece
 from sonicpy.index.search.statistics import Statistics
 
 COMPARED = 16
