@@ -13,7 +13,7 @@ from sonicpy.index.search.statistics import Statistics
 WORDS_MAX = 200
 """The most words that are looked for beside numbers: of a query with more, all numbers stay required."""
 SURE = frozenset({"exact", "form"})
-"""The kinds of words that stand for a number: what completes it is another one."""
+"""The kinds of words that count as a number of the query: a completion of it is another number."""
 ANY = SURE | {"completion", "correction", "synonym"}
 ANY_OTHER = b""
 """The name of the group of all words that are not required."""
