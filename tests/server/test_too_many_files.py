@@ -16,7 +16,7 @@ from tests.processes import HOST, Server, free_port
 from tests.server.certificates import write_certificates
 from tests.server.limited import Limited, crowd, opened
 from tests.server.peer import Peer
-from tests.support.patience import WAIT_S
+from tests.support.patience import WAIT_S, until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc, and sets their limits")
 
@@ -82,6 +82,7 @@ def test_connections_that_begin_no_handshake(tmp_path: Path) -> None:
             assert opened(server) <= LIMIT // 2 + 20
             assert ingest.ask('PUSH c b o "found"') == "OK"
             assert server.log().count(REFUSED) == 1
+        until(lambda: opened(server) < LIMIT // 2, "the server has seen the end of the crowd")
         with Peer(server, "search", tls=certificates.client()) as search:
             assert search.results('QUERY c b "found"') == ["o"]
 
