@@ -5,7 +5,6 @@ Every check returns the value in its internal form, or raises InvalidArgument. N
 
 import operator
 import os
-import re
 from collections.abc import Sequence
 from typing import Any, SupportsIndex
 
@@ -24,6 +23,8 @@ LANGUAGES = (
     "None to guess"
 )
 
+SCHEMES = ("sonic", "sonics", "sonic+unix", "http", "https")
+"""The schemes of addresses of servers."""
 NO_WORD = "word holds no word, or more than one with search.suggest_order = alphabetical; allowed is a word"
 """The message for a word that a server has refused without a reason."""
 
@@ -166,7 +167,8 @@ def path_of(argument: str, value: Any) -> str:
 
 def is_address(path: str) -> bool:
     """Return whether a text that should be a path is the address of a server. A Path has one slash for the two."""
-    return re.match(r"(sonics?|sonic\+unix|https?):/", path, re.IGNORECASE) is not None
+    scheme, separator, _ = path.partition(":/")
+    return bool(separator) and scheme.lower() in SCHEMES
 
 
 def _is_encodable(path: str) -> bool:

@@ -28,6 +28,7 @@ from sonicpy.cluster.registry.registry import Layout  # noqa: E402
 from sonicpy.cluster.registry.upgrade import upgrade  # noqa: E402
 from sonicpy.errors import SonicError  # noqa: E402
 from tests.cluster.clusters import running  # noqa: E402
+from tests.cluster.stand_ins import ReplicaStandIn
 from tests.cluster.test_moves import urls  # noqa: E402
 
 TEXT = "flat of 50 m²"
@@ -62,7 +63,7 @@ def known_rules(held: dict[int, Any], asked: list[int], answer: bytes, newest: i
 
 def replica(rules: int | None, *, applied: int = 5, fault: object = None) -> Any:
     index = SimpleNamespace(bucket_rules=lambda collection, bucket: rules)
-    return SimpleNamespace(applied=applied, fault=fault, held_up=None, to_read=lambda: index)
+    return ReplicaStandIn(applied=applied, fault=fault, to_read=lambda: index)
 
 
 def test_before_the_upgrade_nobody_is_asked() -> None:

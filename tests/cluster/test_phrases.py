@@ -3,7 +3,6 @@
 import asyncio
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -28,6 +27,7 @@ from sonicpy.search import Search, asked
 from sonicpy.server.connections import phrase_turns
 from sonicpy.server.connections.phrase_turns import PhraseTurns
 from tests.cluster.clusters import running
+from tests.cluster.stand_ins import ReplicaStandIn
 from tests.cluster.test_moves import urls
 from tests.index.test_spread import Part
 from tests.support.patience import until
@@ -86,7 +86,7 @@ def test_a_node_looks_for_phrases_of_common_words_in_steps(tmp_path: Path, monke
         for number in range(60):
             part.push("c", "b", f"o{number}", "red ink" if number % 9 else "ink red", "none")
         desk = Desk.__new__(Desk)
-        replica = SimpleNamespace(fault=None, held_up=None, applied=0, committer=None, to_read=lambda: part)
+        replica = ReplicaStandIn(to_read=lambda: part)
         desk._held, desk.is_strong = {0: replica}, False  # type: ignore[dict-item]
         search = asked("QUERY", "c", "b", "", {"phrase": "ink red", "total": True})
         plan = to_plain(plan_by(part, search))

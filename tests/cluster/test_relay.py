@@ -28,6 +28,7 @@ from sonicpy.config import Config  # noqa: E402
 from sonicpy.errors import CommandError, InvalidArgument, SonicError, StoreError  # noqa: E402
 from sonicpy.index.recorder import Recorder  # noqa: E402
 from sonicpy.server.connections.dispatch import Postponed  # noqa: E402
+from tests.cluster.stand_ins import ReplicaStandIn
 from tests.index.test_spread import Part  # noqa: E402
 
 QUERY = Query("c", "b", "apple", 10, 0, None)
@@ -125,8 +126,8 @@ def test_a_read_of_what_others_hold_is_passed_on(command: Query | Suggest | Coun
     [
         ({"turn": {0: "a batch"}}, QUERY),
         ({"spread": (("c", 1),)}, QUERY),
-        ({"held": {0: SimpleNamespace(fault="behind")}}, QUERY),
-        ({"held": {0: SimpleNamespace(fault=None, held_up="the disk is full", applied=9)}}, QUERY),
+        ({"held": {0: ReplicaStandIn(fault="behind")}}, QUERY),
+        ({"held": {0: ReplicaStandIn(held_up="the disk is full", applied=9)}}, QUERY),
         ({}, Count("c", None, None)),
     ],
 )
@@ -189,7 +190,7 @@ def answered(peers: FakePeers) -> FakePeers:
 
 def cut_off_desk(peers: FakePeers) -> Desk:
     """Return the desk of a node that has acknowledged more than its replica has applied, and that reaches no broker."""
-    return desk_with(answered(peers), {0: SimpleNamespace(fault=None, held_up=None, applied=3)})
+    return desk_with(answered(peers), {0: ReplicaStandIn(applied=3)})
 
 
 def test_a_node_that_is_cut_off_asks_another_one_at_once() -> None:

@@ -241,9 +241,7 @@ class Desk:
             replica = self._held.get(partition)
             if (
                 replica is None
-                or replica.fault is not None
-                or replica.held_up is not None
-                or replica.applied < question.position
+                or not replica.answers_at(question.position)
                 or question.is_strong
                 or not is_read(question)
             ):

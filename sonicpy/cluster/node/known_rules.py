@@ -77,9 +77,8 @@ class KnownRules:
         check_names(collection, bucket)
         parts = self._places.parts_of(collection, bucket)
         replica = self._held.get(parts[0]) if len(parts) == 1 else None
-        if replica is None or replica.fault is not None or replica.applied < self._writers.written[parts[0]]:
-            return None
-        if replica.held_up is not None:  # other replicas may have flushed the bucket since, and created it anew
+        # Where a full disk holds it up, other replicas may have flushed the bucket since, and created it anew.
+        if replica is None or not replica.answers_at(self._writers.written[parts[0]]):
             return None
         return self._keep(collection, bucket, replica.to_read().bucket_rules(collection, bucket), newest)
 

@@ -104,9 +104,7 @@ def read_here(call: Callable[[Any, Any], bytes]) -> "Callable[[Node, Any], bytes
             raise Postponed(node.desk.relay(partition, command))
         if (
             replica is None
-            or replica.fault is not None
-            or replica.held_up is not None
-            or replica.applied < writers.written[partition]
+            or not replica.answers_at(writers.written[partition])
             or partition in writers.turn
             or node.is_strong
         ):

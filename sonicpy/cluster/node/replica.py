@@ -154,6 +154,10 @@ class Replica:
             logger.error("partition %d answers nothing from now on: %s", self.partition, error)
         self._wake()
 
+    def answers_at(self, position: int) -> bool:
+        """Return whether a read that is to see the entries up to a position has its answer here at once."""
+        return self.fault is None and self.held_up is None and self.applied >= position
+
     def to_read(self) -> "ReplicaIndex":
         """Return the index for a read, which brings the next commit forward."""
         if self.index.engine.store.uncommitted:

@@ -82,7 +82,7 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Mat
         sketch.add_synonyms(synonyms, matching)
     if demands is not None:
         sketch.add_demands(terms, demands, matching)
-    if len(terms) > 1 and any(flags & SPECIAL for flags in terms.flags):
+    if len(terms) > 1 and any(map(bytes.isdigit, terms.words)):  # only numbers are asked for beside other words
         sketch.add_beside(terms, config, matching)
     if matching is not None:
         sketch.add_languages(matching)
@@ -216,7 +216,7 @@ class _Sketcher:
         asked = asked_of(word, folds=matching is not None, is_last=is_last)
         length = len(word.decode())
         if not word.isalpha():
-            self.add_others(word, 0, max(self._edits or 0, edits_allowed(length)), transpositions=True)
+            self.add_others(word, 0, self._edits_of(word), transpositions=True)
         if not word.isalpha() or not is_last:
             self.add_beginnings(word, min(edits_of_beginning(length), EDITS_MAX))
         for each in asked.begun:
@@ -231,12 +231,16 @@ class _Sketcher:
             if each.decode() in self.sketch["corrected"]:
                 continue
             self.add(each)
-            self.add_others(each, 0, max(self._edits or 0, edits_allowed(len(each.decode()))), transpositions=True)
+            self.add_others(each, 0, self._edits_of(each), transpositions=True)
 
     def add_continued(self, word: bytes) -> None:
         """Add the words that go on behind a word with digits or signs."""
         if may_go_on(word) and (stem := stem_of(word)).decode() not in self.sketch["begun"]:
             self.add_beginnings(stem, 0)
+
+    def _edits_of(self, word: bytes) -> int:
+        """Return the most edits of the corrections of a word that the plan may ask for."""
+        return max(self._edits or 0, edits_allowed(len(word.decode())))
 
     def _is_unknown(self, text: str) -> bool:
         """Return whether a word leads to no other word that the query allows."""
@@ -290,8 +294,7 @@ class _Sketcher:
         for number in demands.inner:
             self._add_holding(terms.words[number])
         for term in _correctable(terms, demands) if demands.edits else ():
-            edits = max(demands.edits or 0, edits_allowed(len(term.decode())))
-            self.add_others(term, EXAMINED, edits, transpositions=True)
+            self.add_others(term, EXAMINED, self._edits_of(term), transpositions=True)
         for word, kind, has_forms in demands.refused:
             if has_forms and matching is not None:
                 self.add_family(word.encode(), matching)

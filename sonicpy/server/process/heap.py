@@ -1,7 +1,6 @@
 """The heap of a server: freed memory goes back to the system.
 
-By default glibc keeps the more of it, the larger the blocks were that the process has freed: after a load of many
-changes, a tenth of a server's memory (`python -m benchmarks.versus`).
+By default glibc keeps the more of it, the larger the blocks were that the process has freed.
 """
 
 import ctypes

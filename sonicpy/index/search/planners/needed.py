@@ -5,16 +5,15 @@ required: no other object is meant.
 """
 
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Iterable
 
-from sonicpy._native.plan import BRINGS, REQUIRED, Clause
+from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Slot
 from sonicpy.index.search.statistics import Statistics
 
 WORDS_MAX = 200
 """The most words that are looked for beside numbers: of a query with more, all numbers stay required."""
-SURE = frozenset({"exact", "form"})
+SURE = ("exact", "form")
 """The kinds of words that count as a number of the query: a completion of it is another number."""
-ANY = SURE | {"completion", "correction", "synonym"}
 ANY_OTHER = b""
 """The name of the group of all words that are not required."""
 
@@ -26,13 +25,19 @@ def needed_together(statistics: Statistics, clauses: list[Clause]) -> None:
     """
     needed = [clause for clause in clauses if clause.role & REQUIRED]
     numbers = [clause for clause in needed if clause.slots[0].words[0].isdigit()]
-    times = Counter(clause.term for clause in clauses if clause.role & BRINGS)
-    if not numbers or len(times) < 2:
+    if not numbers:
         return
-    others = [clause for clause in clauses if clause.role & BRINGS and not clause.role & REQUIRED and clause.holders]
-    groups = [_words([clause], SURE) for clause in needed]
-    if whole := [clause for clause in others if times[clause.term] == 1]:
-        groups.append([ANY_OTHER, *_words(whole)])
+    times = Counter(clause.term for clause in clauses if clause.role & BRINGS)
+    if len(times) < 2:
+        return
+    groups = [_words(slot for slot in clause.slots if slot.how in SURE) for clause in needed]
+    others = [
+        clause
+        for clause in clauses
+        if clause.role & BRINGS and not clause.role & REQUIRED and clause.holders and times[clause.term] == 1
+    ]
+    if others:
+        groups.append([ANY_OTHER, *_words(slot for clause in others for slot in clause.slots)])
     if len(groups) < 2 or any(len(group) > WORDS_MAX for group in groups):
         return
     if not statistics.holds_beside(groups):
@@ -40,7 +45,6 @@ def needed_together(statistics: Statistics, clauses: list[Clause]) -> None:
             clause.role &= ~REQUIRED
 
 
-def _words(clauses: list[Clause], kinds: Container[str] = ANY) -> list[bytes]:
-    """Return the typed word of the first clause, and all other words of the clauses that count alone, of some kinds."""
-    slots = [slot for clause in clauses for slot in clause.slots if slot.how in kinds and not slot.together]
-    return list(dict.fromkeys(word for slot in slots for word in slot.words))
+def _words(slots: Iterable[Slot]) -> list[bytes]:
+    """Return the words of slots, each once, without those that count only together."""
+    return list(dict.fromkeys(word for slot in slots if not slot.together for word in slot.words))
