@@ -14,6 +14,8 @@ TEXT_NAMES = (
     "text", "title", "name", "headline", "subject", "body", "description", "summary", "content", "message", "comment",
 )  # fmt: skip
 """Likely names of columns with texts, in the order in which the texts are joined."""
+FIELD_CHARACTERS_MAX = 1 << 30
+"""The most characters of a field of CSV, instead of the 131,072 of the csv module."""
 
 
 def columns_like(columns: Sequence[str], names: Sequence[str]) -> list[str]:

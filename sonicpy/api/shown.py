@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
-from sonicpy.api.columns import ID_NAMES, OBJECT_COLUMNS, columns_like, columns_of_texts
+from sonicpy.api.columns import FIELD_CHARACTERS_MAX, ID_NAMES, OBJECT_COLUMNS, columns_like, columns_of_texts
 from sonicpy.errors import ConfigError
 
 TEXT_MAX = 500
@@ -71,10 +71,15 @@ def shows(setting: str | Function, text_max: int = TEXT_MAX) -> Show:
 
 def shown_of(value: Mapping[str, Any], text_max: int) -> Shown:
     """Return the display of an object, from the keys title, text and link of a mapping; each may be missing."""
-    title, text, link = (None if value.get(key) in (None, "") else str(value[key]) for key in Shown._fields)
+    title, text, link = (None if value.get(key) in (None, "") else _encodable(value[key]) for key in Shown._fields)
     if text is not None and len(text) > text_max:
         text = text[:text_max].rstrip() + CUT
     return Shown(title, text, safe(link))
+
+
+def _encodable(value: Any) -> str:
+    """Return a value as text, with `?` for half a surrogate pair, as a program leaves it that cuts texts in UTF-16."""
+    return str(value).encode(errors="replace").decode()
 
 
 def safe(link: str | None) -> str | None:
@@ -153,7 +158,12 @@ def _json_rows(file: Any) -> Iterator[Any]:
     return (json.loads(line) for line in file if line.strip())
 
 
-READERS: dict[str, Callable[[Any], Iterator[Any]]] = {".jsonl": _json_rows, ".csv": csv.DictReader}
+def _csv_rows(file: Any) -> Iterator[Any]:
+    csv.field_size_limit(FIELD_CHARACTERS_MAX)
+    return csv.DictReader(file)
+
+
+READERS: dict[str, Callable[[Any], Iterator[Any]]] = {".jsonl": _json_rows, ".csv": _csv_rows}
 """Ending of a file's name -> function that reads its rows."""
 
 

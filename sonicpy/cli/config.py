@@ -39,7 +39,7 @@ def add_verbs(verbs: Verbs) -> None:
     add_flags(show)
     show.add_argument("--show-password", action="store_true", help="print the password itself")
     add_json(show)
-    show.set_defaults(run=run_show)
+    show.set_defaults(run=run_show, is_utf8=True)
 
 
 def run_check(arguments: argparse.Namespace) -> int:

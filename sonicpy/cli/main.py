@@ -43,7 +43,7 @@ def main(argv: list[str] | None = None) -> int:
     _replace_closed_streams()
     arguments = parse(sys.argv[1:] if argv is None else argv)
     run: Callable[[argparse.Namespace], int] = arguments.run
-    _escape_unprintable()
+    _set_encoding(arguments)
     if argv is None:  # a line of `sonicpy shell` is in no list of processes
         remark_visible(arguments)
     try:
@@ -84,10 +84,13 @@ def _replace_closed_streams() -> None:
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
 
 
-def _escape_unprintable() -> None:
-    """Make print() escape characters that the encoding of stdout lacks, instead of raising."""
+def _set_encoding(arguments: argparse.Namespace) -> None:
+    """Make print() escape characters that the encoding of stdout lacks, instead of raising. JSON and TOML are UTF-8
+    wherever they go: an escape of another kind would make them unreadable.
+    """
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
+        is_utf8 = vars(arguments).get("json") or vars(arguments).get("is_utf8")
+        sys.stdout.reconfigure(encoding="utf-8" if is_utf8 else None, errors="backslashreplace")
 
 
 def _drop_output() -> None:

@@ -67,7 +67,7 @@ def add_verbs(verbs: Verbs) -> None:
     parser.add_argument("bucket", metavar="BUCKET", type=bucket_name, nargs="?", help="only this one")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="default: the standard output")
     add_target_flags(parser)
-    parser.set_defaults(run=export)
+    parser.set_defaults(run=export, is_utf8=True)
     for name, description, run in (("backup", BACKUP, back_up), ("restore", RESTORE, restore)):
         parser = verbs.add_parser(
             name, description=description, epilog=f"example: sonicpy {name} /var/backups/monday --data ./data/store"

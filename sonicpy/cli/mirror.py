@@ -27,7 +27,7 @@ from sonicpy.cli.scoped import DEFAULT_BUCKET
 from sonicpy.cli.settings import load_settings
 from sonicpy.cli.target import Purpose, add_target_flags, open_folder, open_server, server_url
 from sonicpy.database_urls import without_password
-from sonicpy.errors import ClientError, ConfigError, InvalidArgument, SonicError
+from sonicpy.errors import ClientError, ConfigError, ConnectionLost, InvalidArgument, SonicError, TimedOut
 from sonicpy.ids import check_object, object_name, shown
 from sonicpy.index.index import Index
 from sonicpy.index.mirrored import Drift, MirrorReport
@@ -116,12 +116,14 @@ def _passes(arguments: argparse.Namespace, target: MirrorTarget) -> int:
         except SonicError as error:
             if type(error) is not SonicError and not isinstance(error, ClientError | MissingFile):
                 raise  # the index, or the arguments: a later pass fails, too
+            if isinstance(error, ConnectionLost | TimedOut):
+                target.doubt()
             remark(f"{error}; the next pass begins in {arguments.every:g} s")
     return status
 
 
 def _pass(arguments: argparse.Namespace, target: MirrorTarget) -> int:
-    since = None if arguments.whole or arguments.watermark is None else target.watermark
+    since = None if arguments.whole or arguments.watermark is None else target.watermark(arguments.watermark)
     began = time.monotonic()
     with closing(_source(arguments)) as source:
         reading = _reading(arguments, source, arguments.watermark, since)
@@ -131,7 +133,7 @@ def _pass(arguments: argparse.Namespace, target: MirrorTarget) -> int:
             report.gone += target.erase(deleted, lambda: note(report.rows))
     is_done = not report.failed_count  # else the next pass has to read the rows again with which the server failed
     if arguments.watermark is not None and reading.greatest is not None and is_done:
-        target.note_watermark(reading.greatest)
+        target.note_watermark(arguments.watermark, reading.greatest)
     _report(arguments, report, time.monotonic() - began)
     return ROWS_REFUSED if report.refused_count else 0
 

@@ -39,8 +39,12 @@ def remark_visible(arguments: argparse.Namespace) -> None:
     """Print a warning to stderr, if it is a terminal, that a password is on the command line."""
     given = [vars(arguments).get(name) for name in ("server", "where")]
     is_visible = vars(arguments).get("password") or any(isinstance(url, str) and _IN_URL.search(url) for url in given)
-    if is_visible and sys.stderr.isatty():
-        remark(
-            "everyone who can list processes reads the password on this command line; "
+    source = vars(arguments).get("source")
+    is_of_database = isinstance(source, str) and _IN_URL.search(source)
+    if (is_visible or is_of_database) and sys.stderr.isatty():
+        way = (
             f"{PASSWORD_VARIABLE} or {PASSWORD_FILE_VARIABLE} hides it"
+            if is_visible
+            else ("most databases read it from a file, as PostgreSQL does from ~/.pgpass")
         )
+        remark(f"everyone who can list processes reads the password on this command line; {way}")

@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import io
 import os
 import shlex
 import sys
@@ -49,7 +50,8 @@ def add_verbs(verbs: Verbs) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read and carry out lines until the end of the input; return the exit status.
+    """Read and carry out lines until the end of the input; return the exit status: of a prompt 0, of lines from a file
+    the highest one of a line.
 
     Raises:
         ConfigError: the extra is not installed.
@@ -63,15 +65,20 @@ def run(arguments: argparse.Namespace) -> int:
         open_server(where).close()
     shell = Shell(["--server" if is_server else "--data", where], _opener(where))
     ask = _prompt(shell) if sys.stdin is not None and sys.stdin.isatty() else _piped
+    status = 0
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="surrogateescape")  # as the arguments of a command line are read
     while True:
         try:
             line = ask()
         except KeyboardInterrupt:
             continue
         except EOFError:
-            return 0
+            return status
         if not shell.take(line):
-            return 0
+            return status
+        if ask is _piped:
+            status = max(status, shell.status)
 
 
 class Shell:
@@ -87,6 +94,8 @@ class Shell:
         self._opened = opened
         self.scope: list[str] = []
         """The collection and the bucket that lines may leave out."""
+        self.status = 0
+        """The exit status of the last line."""
 
     @property
     def prompt(self) -> str:
@@ -95,10 +104,11 @@ class Shell:
 
     def take(self, line: str) -> bool:
         """Carry out a line; return whether to read another one."""
+        self.status = 0
         try:
             words = shlex.split(line)
         except ValueError as error:
-            remark(f"the line cannot be read: {error}")
+            self._refuse(f"the line cannot be read: {error}")
             return True
         match words:
             case []:
@@ -116,7 +126,7 @@ class Shell:
             case _:
                 best = nearest(words[0], (*VERBS, *OWN))
                 ways = f"allowed are {', '.join((*VERBS, *OWN))}" if best is None else f"did you mean {best}?"
-                remark(f"there is no verb {words[0]!r} here; {ways}")
+                self._refuse(f"there is no verb {words[0]!r} here; {ways}")
         return True
 
     def completions(self, before: str) -> Iterator[tuple[str, int]]:
@@ -152,13 +162,19 @@ class Shell:
 
     def _use(self, names: list[str]) -> None:
         if len(names) > 2:
-            remark("use takes COLLECTION and BUCKET, or nothing to forget them")
+            self._refuse("use takes COLLECTION and BUCKET, or nothing to forget them")
             return
         self.scope = [*names, DEFAULT_BUCKET][:2] if names else []
 
     def _run(self, words: list[str]) -> None:
-        with suppress(SystemExit):  # argparse has said what is wrong, or shown the help
-            command.main(words)
+        try:
+            self.status = command.main(words)
+        except SystemExit as ended:  # argparse has said what is wrong, or shown the help
+            self.status = ended.code if isinstance(ended.code, int) else command.WRONG_SETTINGS
+
+    def _refuse(self, sentence: str) -> None:
+        remark(sentence)
+        self.status = command.WRONG_SETTINGS
 
 
 def _opener(where: str) -> Callable[[], Target]:

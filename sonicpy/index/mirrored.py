@@ -106,7 +106,6 @@ class Mirror:
     Attributes:
         changed: how many rows of the pass have changed their object so far.
         gone: how many objects the pass has erased so far.
-        watermark: the greatest value of the watermark column so far; None: no pass has ended yet.
 
     Raises:
         InvalidArgument: a name is not allowed; the bucket is the mirror of another source; or the index is in compat
@@ -130,7 +129,7 @@ class Mirror:
         found = is_claimed(held, shape.bucket, owner, prefix)
         if isinstance(found, str):
             raise InvalidArgument(found)
-        self.watermark = held.get(prefix, {}).get("watermark")
+        self._noted = held.get(prefix, {})
 
     def take(self, rows: Iterable[Row | Refused], *, whole: bool, progress: OnProgress | None = None) -> MirrorReport:
         """Bring the objects in step with the rows; return the counts.
@@ -200,11 +199,17 @@ class Mirror:
             drift.note("extra", name)
         return drift
 
-    def note_watermark(self, value: Any) -> None:
-        """Note the greatest value of the watermark column, with which the next pass begins."""
-        rules, note = self._index.text_rules(*self._scope), {"watermark": value}
+    def watermark(self, column: str) -> Any:
+        """Return the greatest value of a column so far, if the last pass noted that of this column; None: it did not.
+        A note of an older version has no column, and counts for any.
+        """
+        return self._noted.get("watermark") if self._noted.get("column", column) == column else None
+
+    def note_watermark(self, column: str, value: Any) -> None:
+        """Note the greatest value of a column, with which the next pass begins."""
+        rules, note = self._index.text_rules(*self._scope), {"watermark": value, "column": column}
         self._index.engine.apply(claim_of(*self._scope, self._owner, self._prefix, rules, note))
-        self.watermark = value
+        self._noted = note
 
     def _have_digests(self, collection: str, bucket: str, asked: Sequence[tuple[str, bytes]]) -> list[bool]:
         held = self._index.digests(collection, bucket, [name for name, _ in asked])

@@ -19,7 +19,7 @@ import pytest
 import sonicpy
 from sonicpy.access.key import hash_of, make_key, new_secret
 from sonicpy.access.key_store import KeyStore
-from sonicpy.api.shown import Shown
+from sonicpy.api.shown import Shown, shows
 from sonicpy.cli.main import main
 from sonicpy.cli.mcp.schemas import KINDS, OF_VECTORS
 from sonicpy.cli.mcp.tools import TOOLS, ToolBox, ToolRefused
@@ -155,6 +155,16 @@ def test_hits_are_shown_with_texts(index: sonicpy.Index) -> None:
     assert "link" not in hit
 
 
+def test_odd_texts_are_shown(index: sonicpy.Index, here: Path) -> None:
+    rows = [{"id": "other", "text": "cut \ud83d"}, {"id": "river", "text": "long " * 40_000}]
+    (here / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    (hit,) = ToolBox(index, show=shows(str(here / "rows.jsonl"))).call("search", {**IN, "text": "river"})["hits"]
+    assert json.dumps(hit, ensure_ascii=False).encode() and hit["text"] == "cut ?"
+    (here / "rows.csv").write_text(f"id,text\nother,{'long ' * 40_000}\n")
+    (hit,) = ToolBox(index, show=shows(str(here / "rows.csv"))).call("search", {**IN, "text": "river"})["hits"]
+    assert hit["text"].startswith("long long")
+
+
 @pytest.mark.parametrize("tool", ["search", "similar"])
 def test_a_failing_function_of_show_is_a_sentence(index: sonicpy.Index, tool: str) -> None:
     def show(collection: str, bucket: str, objects: Any) -> list[Shown]:
@@ -222,6 +232,19 @@ def test_ctrl_c_ends_it_while_it_waits_for_a_line(tmp_path: Path) -> None:
         started.send_signal(signal.SIGINT)
         assert started.wait(WAIT_S) == 130
         assert started.stderr.read() == "sonicpy: interrupted\n"
+
+
+@pytest.mark.full
+def test_a_reader_that_is_gone_ends_it(tmp_path: Path) -> None:
+    pytest.importorskip("mcp", reason="needs the extra: pip install 'sonicpy-search[mcp]'")
+    command = [sys.executable, "-m", "sonicpy", "mcp", str(tmp_path), "--write"]
+    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True, cwd=ROOT) as started:
+        assert started.stdin is not None and started.stdout is not None and started.stderr is not None
+        started.stdout.close()
+        started.stdin.write('{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+        started.stdin.flush()
+        assert started.wait(WAIT_S) == 141
+        assert started.stderr.read() == ""
 
 
 def with_client(talk: Talk, *arguments: str, **variables: str) -> None:

@@ -54,6 +54,13 @@ def test_a_person_hears_of_a_password_that_others_can_read(
         said = capsys.readouterr().err
         assert ("everyone who can list processes reads the password on this command line" in said) == hears
         assert PASSWORD not in said
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    source = f"nodialect://search:{PASSWORD}@localhost/shop?table=products"
+    monkeypatch.setattr(sys, "argv", ["sonicpy", "mirror", source, "--collection", "c", "--data", "d"])
+    main()
+    said = capsys.readouterr().err
+    assert "reads the password on this command line; most databases read it from a file" in said
+    assert PASSWORD not in said
     monkeypatch.setattr(sys, "argv", ["sonicpy", "shell"])
     monkeypatch.setenv("SONICPY_SERVER", open_url)
     monkeypatch.setattr(sys, "stdin", io.StringIO("stats\nstats --json\n"))

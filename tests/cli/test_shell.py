@@ -1,6 +1,8 @@
 """Tests of `sonicpy shell`: lines at a prompt are verbs of the command line; Tab completes verbs, names and words."""
 
 import io
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import sonicpy
 from sonicpy.cli import shell
 from sonicpy.cli.main import main
 from sonicpy.index.read_only_index import ReadOnlyIndex
+from tests.support.patience import WAIT_S
 
 
 class Terminal(io.StringIO):
@@ -103,3 +106,23 @@ def test_lines_of_a_file_are_carried_out_without_a_prompt(
     monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(lines)))
     assert main(["shell", str(tmp_path / "store")]) == 0
     assert capsys.readouterr() == ("1\n2\nround\t1\ntotal\t2\n", "")
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        (b"count fruit\nhelp query\n", 0),
+        (b"backup /proc/no/place\ncount fruit\n", 1),
+        (b"dance\ncount fruit\nquit\n", 2),
+        (b'query "open\ncount fruit\n', 2),
+        (b"query fruit default \xff\ncount fruit\n", 2),
+    ],
+)
+def test_the_exit_status_of_a_file_is_that_of_its_worst_line(tmp_path: Path, lines: bytes, status: int) -> None:
+    with sonicpy.open(tmp_path / "store") as index:
+        index.push("fruit", "default", "1", "green apple")
+    command = [sys.executable, "-m", "sonicpy", "shell", str(tmp_path / "store")]
+    strict = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
+    done = subprocess.run(command, input=lines, capture_output=True, env=strict, check=False, timeout=WAIT_S)
+    assert (done.returncode, b"Traceback" in done.stderr) == (status, False), done.stderr
+    assert b"1" in done.stdout.split(), "the other lines are carried out"

@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -343,6 +344,24 @@ def test_a_terminal_without_the_letters(run: Run) -> None:
         command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}, check=True, timeout=WAIT_S
     )
     assert done.stdout == b"gr\\xf6ssen\n"
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_json_and_toml_are_utf8_on_any_terminal(run: Run, encoding: str) -> None:
+    with Index("d") as index:
+        index.push("c", "b", "größen", "größen 🎉")
+
+    def printed(*words: str) -> str:
+        command = [sys.executable, "-m", "sonicpy", *words, "--data", "d"]
+        legacy = {**os.environ, "PYTHONIOENCODING": encoding}
+        return subprocess.run(command, capture_output=True, env=legacy, check=True, timeout=WAIT_S).stdout.decode()
+
+    assert json.loads(printed("list", "c", "b", "--json")) == ["grössen", "🎉"]
+    assert json.loads(printed("ls", "c", "b", "--json")) == ["größen"]
+    assert json.loads(printed("export").splitlines()[1])["terms"].keys() == {"grössen", "🎉"}
+    Path("s.cfg").write_text('server.secret = "größe größe größe größe größe 🎉🎉"\n', encoding="utf-8")
+    settings = tomllib.loads(printed("config", "show", "-c", "s.cfg", "--show-password"))
+    assert "größe 🎉🎉" in settings["server"]["secret"]
 
 
 def test_what_a_server_cannot_do_is_a_sentence(run: Run, shared_server: Server) -> None:

@@ -193,6 +193,12 @@ def test_the_box_in_a_browser(browser: Any, site: tuple[Path, str], shop: tuple[
     assert box.input_value() == "red table"
     assert box.get_attribute("aria-expanded") == "false"
     assert page.locator(".hits li").first.locator("mark").all_inner_texts() == ["red", "table"]
+    with page.expect_response("**/v1/search**") as answered:
+        box.press_sequentially(" re")
+        box.press("Escape")
+    answered.value.finished()
+    page.wait_for_timeout(100)
+    assert page.get_by_role("option").count() == 0, "the answer came behind Escape"
     box.fill("")
     box.press("Enter")
     page.get_by_text("8 found").wait_for()

@@ -143,6 +143,12 @@ def test_escape_keeps_the_text_and_enter_takes_the_completions_away(seen: Seen) 
     page.keyboard.press("Enter")
     page.locator("#hits > li").first.wait_for()
     assert page.locator("#text").input_value() == "weathe"
+    with page.expect_response("**/v1/search?**") as answered:
+        page.keyboard.type("r")
+        page.keyboard.press("Escape")
+    answered.value.finished()
+    page.wait_for_timeout(100)
+    assert page.locator("#suggestions li").count() == 0, "the answer came behind Escape"
 
 
 def test_the_address_is_the_search(seen: Seen, server: str) -> None:

@@ -329,3 +329,10 @@ def test_a_word_or_a_word_of_a_field_finds_words_that_came_later() -> None:
             index.commit()
             found = index.query("c", "b", "java OR title:python", syntax="web", lang="none", limit=5000)
             assert f"o{number}" in found
+
+
+def test_whole_words_of_a_field_are_counted_beside_a_word_that_begins_so(index: sonicpy.Index) -> None:
+    index.upsert(*SCOPE, "1", {"title": "京都"})
+    index.upsert(*SCOPE, "2", {"title": "大阪", "body": "京都府立"})
+    found = index.query(*SCOPE, "title:京都", syntax="web", total=True)
+    assert (list(found), found.total, found.whole) == (["1"], 1, 1)

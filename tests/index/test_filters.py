@@ -3,6 +3,7 @@ changes.
 """
 
 import random
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import sonicpy
 from sonicpy import Index, InvalidArgument
+from sonicpy.index.search import boost as boosting
 from tests.reference import filters as twin
 from tests.reference.filters import Thing
 from tests.support.examples import examples
@@ -290,6 +292,28 @@ def test_a_boost_of_many_equal_scores_is_exact(tmp_path: Path, boost: str) -> No
                 )
                 assert list(found) == [name for _, _, name in sorted(ranked)][offset : offset + limit]
                 assert found.total == len(ranked)
+
+
+@pytest.mark.parametrize(("text", "boost"), [("-hotel", "visits"), ("-hotel", "time 9s"), ("house", "absent")])
+def test_a_boost_of_scores_that_are_alike_asks_a_few_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, boost: str
+) -> None:
+    with sonicpy.open(tmp_path / "i") as index:
+        with index.batch():
+            for number in range(5_000):
+                values = {"visits": number * 7919 % 5_003, "time": 1_700_000_000 - number}
+                index.push("c", "b", f"o{number}", "hotel" if number % 3 == 0 else "house", values=values)
+        asked = Counter[str]()
+
+        def counted(*given: Any, **named: Any) -> Any:
+            asked["find"] += 1
+            return find(*given, **named)
+
+        find = boosting.find
+        monkeypatch.setattr(boosting, "find", counted)
+        found = index.query("c", "b", text, syntax="web", boost=boost, limit=5)
+        assert list(found) == ["o4999", "o4997", "o4996", "o4994", "o4993"]
+        assert asked["find"] <= 2
 
 
 def test_no_suggestion_leads_to_nothing(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import sonicpy
 from sonicpy.cli.main import main
 from sonicpy.errors import InvalidArgument
 from sonicpy.index import known_objects
+from sonicpy.index.claims import claim_of
 from sonicpy.index.ingest import push_many
 from tests.index.shorthand import B, C
 from tests.processes import Server
@@ -258,6 +259,24 @@ def test_a_watermark_reads_new_rows_alone(table: Table) -> None:
     assert table.mirror(*grows, "--check", status=1)["extra"] == 1, "a row that is not marked as deleted"
     assert table.mirror(*grows, "--whole") == {"rows": 3, "unchanged": 3, "gone": 1}
     table.mirror(*grows, "--check")
+
+
+def test_the_watermark_of_one_column_is_not_compared_with_another(table: Table) -> None:
+    for number in range(3):
+        table.set(number, f"title{number}", 1_790_000_000_000 + number)
+    assert table.mirror("--watermark", "at")["rows"] == 3
+    table.set(3, "title3", 1_790_000_000_003)
+    assert table.mirror("--watermark", "id")["rows"] == 4, "the greatest `at` is above every `id`"
+    table.set(3, "other", 0)
+    assert table.mirror("--watermark", "id") == {"rows": 1, "changed": 1}
+
+
+def test_the_watermark_of_an_older_version_counts_for_any_column(table: Table) -> None:
+    for number in range(3):
+        table.set(number, f"title{number}", number)
+    with sonicpy.open(table.folder) as index:
+        index.engine.apply(claim_of(C, B, table.url, "", index.text_rules(C, B), {"watermark": 1}))
+    assert table.mirror("--watermark", "at")["rows"] == 2
 
 
 @pytest.mark.parametrize("flags", [(), ("--whole",)])

@@ -72,6 +72,7 @@ def hidden(text: str, cut: Lexer = NEWER) -> list[str]:
         ("“C++”, C#，Go—C+…", "c c++ c# go c+", "c go"),
         ("「.NET」 “.gitignore” 使用.NET", "net .net gitignore .gitignore 使用", "net gitignore 使用"),
         ("学习C++编程", "学习 c c++ 编程", "学习 c 编程"),
+        ("foo 日本+ 🎉+ day", "foo 日本 🎉 day", "foo 日本 day"),
         ("C++é C#é ∑.NET é.net C+\u0301", "c é net .net é.net", "c é net é.net"),
         # invisible characters
         ("\u2068Anna\u2069 wrote \ufeffC++\u2060", "anna wrote c c++", "anna\u2069 wrote c"),
@@ -86,6 +87,11 @@ def test_how_the_rules_cut(text: str, newer: str, first: str) -> None:
 def test_signs_beside_any_white_space(space: str) -> None:
     text = "C++ C# .NET (.gitignore 1 C#"
     assert words(text.replace(" ", space)) == words(text)
+
+
+@pytest.mark.parametrize("piece", ["中+", "🎉+", "ก+ ", "中+中 +"])
+def test_signs_behind_other_characters_than_words_add_nothing(piece: str) -> None:
+    assert max(map(len, words(piece * 1_000).split())) < 10
 
 
 def test_the_last_word_is_the_one_with_its_signs() -> None:

@@ -203,7 +203,7 @@ cdef class BoundAnalyzer:
 
     cdef int add_words(self, Collector terms, const uint8_t *text, Py_ssize_t size, uint8_t flags) except -1:
         """Add every piece of the text that has a letter or number; return the number of pieces."""
-        cdef Py_ssize_t at = 0, end, piece_size, began = 0, behind = -1, dot = -1
+        cdef Py_ssize_t at = 0, end, piece_size, began = 0, behind = -1, dot = -1, last = 0
         cdef bint has_word
         cdef bint bigrams = self._analyzer._bigrams
         cdef bint folds = not self._analyzer._always_normalize and (
@@ -233,7 +233,7 @@ cdef class BoundAnalyzer:
                             self.add_parts(terms, text + at, end - at)
                         if dot + 1 == at and dot >= 0 and end - at > 1:
                             self.add_beside(terms, text + dot, end - dot, flags)
-                        began, behind = at, end
+                        began, behind, last = at, end, end
                     at = end
                     continue
             elif not kind & (IN_WORD | NO_ASCII) and has_no_mark(text, size, at + 1):
@@ -245,14 +245,14 @@ cdef class BoundAnalyzer:
                     end = signed_end(text, size, began, at)
                     if end > at:
                         self.add_beside(terms, text + began, end - began, flags)
-                        at = behind = end
+                        at = behind = last = end
                         continue
                 at += 1
                 continue
             if bigrams and properties_at(text, size, at) & UNSPACED:
                 at = self.add_run(terms, text, size, at, flags)
                 words += 1
-                behind = at
+                last = at
                 continue
             end = word_end(text, size, at, &has_word)
             if has_word or (self._analyzer._marks_are_words and holds(text, at, end, ALPHABETIC)):
@@ -264,16 +264,16 @@ cdef class BoundAnalyzer:
                         self.add_parts(terms, text + at, end - at)
                 if dot + 1 == at and dot >= 0:
                     self.add_beside(terms, text + dot, end - dot, flags)
-                began, behind = at, end
+                began, behind, last = at, end, end
             elif newer and text[at] >= 0x80:
                 kind = <uint8_t> ruled_kind(decode(text, at, &width))
                 if kind:
                     words += 1
                     self.add_piece(terms, text + at, end - at, flags | (F_STOP if kind == SYMBOL else 0))
-                    behind = end
+                    last = end
             at = end
         if words:
-            terms._word_end = text + behind
+            terms._word_end = text + last
         return words
 
     cdef int add_beside(self, Collector terms, const uint8_t *piece, Py_ssize_t size, uint8_t flags) except -1:

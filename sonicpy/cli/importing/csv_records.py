@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
+from sonicpy.api.columns import FIELD_CHARACTERS_MAX
+
 RECORD_CHARACTERS_MAX = 1 << 24
 """The most characters of a record of several lines. Without it, an unmatched quote would take the rest of the file into
 memory."""
-FIELD_CHARACTERS_MAX = 1 << 30
-"""The most characters of a field, instead of the 131,072 of the csv module."""
 
 END_OF_DATA = "unexpected end of data"
 """The message of csv if the last line ends inside a quoted field."""

@@ -20,10 +20,6 @@ class MirrorTarget(Protocol):
     """A bucket that `sonicpy mirror` keeps in step with a table."""
 
     @property
-    def watermark(self) -> Any:
-        """The greatest value of the watermark column so far; None: no pass has ended."""
-
-    @property
     def changed(self) -> int | None:
         """How many rows of the pass have changed their object so far; None: this is not known."""
 
@@ -37,8 +33,14 @@ class MirrorTarget(Protocol):
     def erase(self, names: Iterable[str], note: Callable[[], object]) -> int:
         """Erase objects; return how many there were. `note` is called when some of them are gone."""
 
-    def note_watermark(self, value: Any) -> None:
-        """Store the value of the watermark with which the next pass begins."""
+    def watermark(self, column: str) -> Any:
+        """Return the greatest value of a column so far; None: no pass has noted one, or the next has to be whole."""
+
+    def note_watermark(self, column: str, value: Any) -> None:
+        """Store the value of the column with which the next pass begins."""
+
+    def doubt(self) -> None:
+        """Take note that the target was away: it may have lost rows that it had."""
 
 
 class FolderTarget:
@@ -52,7 +54,6 @@ class FolderTarget:
     def __init__(self, index: Index, columns: Mapping[str, Any], owner: str) -> None:
         self._shape = _shape_of(columns)
         self._mirror = Mirror(index, self._shape, owner, columns["prefix"])
-        self.watermark = self._mirror.watermark
 
     @property
     def changed(self) -> int | None:
@@ -77,10 +78,16 @@ class FolderTarget:
         """Erase objects; return how many there were. `note` is called when some of them are gone."""
         return self._mirror.erase(names, note)
 
-    def note_watermark(self, value: Any) -> None:
+    def watermark(self, column: str) -> Any:
+        """Return the value of the watermark that the index holds; None: it holds none of this column."""
+        return self._mirror.watermark(column)
+
+    def note_watermark(self, column: str, value: Any) -> None:
         """Store the value of the watermark in the index."""
-        self._mirror.note_watermark(value)
-        self.watermark = value
+        self._mirror.note_watermark(column, value)
+
+    def doubt(self) -> None:
+        """Do nothing: the watermark and the rows are in one log, and so are lost together."""
 
 
 class ServerTarget:
@@ -94,7 +101,7 @@ class ServerTarget:
         self._client = client
         self._owner = owner
         self._columns = columns
-        self.watermark: Any = None
+        self._watermark: Any = None
         self.changed: int | None = None
         self.gone = 0
         self._held: tuple[set[str], ...] | None = None  # the names of all objects; None: not known
@@ -142,9 +149,25 @@ class ServerTarget:
             note()
         return gone
 
-    def note_watermark(self, value: Any) -> None:
-        """Keep the value of the watermark until the process ends."""
-        self.watermark = value
+    def watermark(self, column: str) -> Any:
+        """Return the value of the watermark; None: the next pass has to be whole, because none has ended since the
+        server was away, or the bucket is empty.
+        """
+        if self._watermark is not None and not self._has_bucket():
+            self._watermark = None
+        return self._watermark
+
+    def note_watermark(self, column: str, value: Any) -> None:
+        """Keep the value of the watermark until the process ends, or a pass fails."""
+        self._watermark = value
+
+    def doubt(self) -> None:
+        """Forget the watermark, so that the next pass is whole."""
+        self._watermark = None
+
+    def _has_bucket(self) -> bool:
+        collection, bucket, prefix = self._columns["collection"], self._columns["bucket"], self._columns["prefix"]
+        return bool(self._client.objects(collection, bucket, prefix=prefix, limit=1))
 
     def _with_all(self, row: Row, shape: Shape) -> Row:
         """Return a row with all tags and values that its object must have."""

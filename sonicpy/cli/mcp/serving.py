@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Iterator
 from contextlib import suppress
 from threading import Thread
 from typing import Any, Self
@@ -25,8 +26,20 @@ match, best first. collections and buckets list the names that there are."""
 
 
 def serve(box: ToolBox) -> None:
-    """Answer an assistant until it closes the standard input."""
-    anyio.run(_serve, box)
+    """Answer an assistant until it closes the standard input. Raises OSError if the standard output takes no more."""
+    try:
+        anyio.run(_serve, box)
+    except* OSError as failed:
+        raise next(_leaves(failed)) from None
+
+
+def _leaves(group: BaseException) -> Iterator[BaseException]:
+    """Yield the errors of a group, and of the groups in it."""
+    if isinstance(group, BaseExceptionGroup):
+        for error in group.exceptions:
+            yield from _leaves(error)
+    else:
+        yield group
 
 
 async def _serve(box: ToolBox) -> None:

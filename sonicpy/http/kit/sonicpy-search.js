@@ -124,6 +124,7 @@ export function searchBox(root, { search, rows = null, hit = null, facets = {}, 
   root.setAttribute("role", "search");
   root.replaceChildren(element("label", { for: id }, said.box), input, list, status, sides, found, more);
   let running = null, timer = 0, at = -1;
+  let isShut = false; // since Escape was pressed: an answer on its way opens nothing
 
   const shut = () => choose(-1, list.replaceChildren(), (list.hidden = true), input.setAttribute("aria-expanded", "false"));
 
@@ -177,7 +178,7 @@ export function searchBox(root, { search, rows = null, hit = null, facets = {}, 
       const meant = answer.did_you_mean;
       status.replaceChildren(answer.total ? said.found(answer.total) : said.none, ...(meant ? [` · ${said.meant} `, element("button", { type: "button", onclick: () => take(meant) }, meant)] : []));
       if (answer.facets) sides.replaceChildren(...Object.entries(facets).map(([label, each]) => side(label, each, answer.facets)));
-      if (offers) offer(text ? answer.suggestions : []);
+      if (offers && !isShut) offer(text ? answer.suggestions : []);
     } catch (error) {
       if (error.name !== "AbortError") status.textContent = error.message;
     }
@@ -196,14 +197,14 @@ export function searchBox(root, { search, rows = null, hit = null, facets = {}, 
     return element("fieldset", {}, element("legend", {}, label), ...lines);
   }
 
-  input.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => ask(false, true), wait); });
+  input.addEventListener("input", () => { clearTimeout(timer); isShut = false; timer = setTimeout(() => ask(false, true), wait); });
   input.addEventListener("blur", shut);
   input.addEventListener("keydown", (event) => {
     const count = list.children.length + 1;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step && count > 1) choose(((at + 1 + step + count) % count) - 1);
     else if (event.key === "Enter") at < 0 ? (clearTimeout(timer), shut(), ask()) : take(list.children[at].textContent);
-    else if (event.key === "Escape" && (!list.hidden || input.value)) list.hidden ? ((input.value = ""), ask()) : shut();
+    else if (event.key === "Escape" && (!list.hidden || input.value)) list.hidden ? ((input.value = ""), ask()) : ((isShut = true), shut());
     else return;
     event.preventDefault();
   });

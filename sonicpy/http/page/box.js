@@ -3,12 +3,14 @@
 import { byId, element } from "./dom.js";
 
 let chosen = -1;
+let isShut = false; // since Escape was pressed: an answer on its way opens nothing
 
 /** Set the box up. `typed` is called while somebody types, `asked` at Enter and when a completion is taken. */
 export function setUp(typed, asked) {
   const box = byId("text");
   let timer = 0;
   box.addEventListener("input", () => {
+    isShut = false;
     clearTimeout(timer);
     timer = setTimeout(typed, 40);
   });
@@ -18,10 +20,12 @@ export function setUp(typed, asked) {
     else if (event.key === "Escape") {
       event.preventDefault();
       offer([], asked);
+      isShut = true;
     }
   });
   byId("search-form").addEventListener("submit", (event) => {
     event.preventDefault();
+    isShut = false;
     clearTimeout(timer);
     if (chosen >= 0) take(byId("suggestions").children[chosen].textContent, asked);
     else {
@@ -33,6 +37,7 @@ export function setUp(typed, asked) {
 
 /** Offer completions of the last word. */
 export function offer(words, asked) {
+  if (isShut) return;
   chosen = -1;
   byId("suggestions").replaceChildren(...words.map((word, place) =>
     element("li", { role: "option", id: `suggestion-${place}`, "aria-selected": "false", onmousedown: (event) => {

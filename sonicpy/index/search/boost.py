@@ -69,8 +69,8 @@ def boosted(
     query = bind(plan, reader, window, mask=mask)
     best, count = _Best(factors, wanted), wanted
     part = first = best.ask(query, count, total=total)
-    while not best.is_over(part, count, factors.most):
-        if count >= max(FEW, wanted) and factors.windows:
+    while factors.windows and not best.is_over(part, count, factors.most):  # else all factors are the same
+        if count >= max(FEW, wanted):
             _ask_by_value(best, lambda own: bind(plan, reader, window, mask=own), reader, mask)
             break
         count *= MORE
@@ -199,7 +199,8 @@ def _rank(found: Found) -> tuple[int, float, int]:
 
 
 def _is_settled(best: list[Found], last: Found, most: float) -> bool:
-    """Return whether no object behind the last one that was found can be better than the worst of the best.
+    """Return whether no object behind the last one that was found can be better than the worst of the best: behind a
+    score of 0 all products are 0, and ties are in order already.
 
     Args:
         best: the best objects, by score times factor.
@@ -207,4 +208,4 @@ def _is_settled(best: list[Found], last: Found, most: float) -> bool:
         most: the upper bound of the factors of the objects of the query.
     """
     _, kind, score = best[-1]
-    return kind < last[1] or (kind == last[1] and score > last[2] * most)
+    return kind < last[1] or (kind == last[1] and (not last[2] or score > last[2] * most))

@@ -90,12 +90,14 @@ def only_whole(plan: Plan) -> Plan | None:
     """
     if all(slot.how in WHOLE_WORDS or clause.role & FORBIDDEN for clause in plan.clauses for slot in clause.slots):
         return None
-    clauses = [
-        clause
-        if clause.role & FORBIDDEN
-        else Clause(clause.term, clause.role, clause.weight, [slot for slot in clause.slots if slot.how in WHOLE_WORDS])
-        for clause in plan.clauses
-    ]
+    clauses = []
+    for clause in plan.clauses:
+        if clause.role & FORBIDDEN:
+            clauses.append(clause)
+            continue
+        slots = [slot for slot in clause.slots if slot.how in WHOLE_WORDS]
+        if slots or clause.role & (BRINGS | REQUIRED):
+            clauses.append(Clause(clause.term, clause.role, clause.weight, slots))
     whole = Plan(
         clauses, plan.average, plan.exponent, full_first=plan.full_first, left_out=plan.left_out, enough=plan.enough
     )
