@@ -15,6 +15,10 @@ LINES_IN_FLIGHT_MAX = 64
 unread data."""
 
 
+MAINTENANCE_TIMEOUT_S = 3600.0
+"""The longest wait in seconds for commands on a whole store or bucket."""
+
+
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """Lines to send over one connection; the server gives each line one answer."""

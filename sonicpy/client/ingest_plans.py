@@ -8,7 +8,7 @@ from sonicpy.arguments import bucket_of_filter, check_source, language_of, nothi
 from sonicpy.channel.commands import Mode
 from sonicpy.channel.quoting import quoted
 from sonicpy.client.conversation import OUR_NAME, AnswerKind, ServerInfo
-from sonicpy.client.exchange import CallPlan, Exchange
+from sonicpy.client.exchange import MAINTENANCE_TIMEOUT_S, CallPlan, Exchange
 from sonicpy.client.lines import (
     check_names,
     check_scope,
@@ -136,7 +136,12 @@ def _flush_passing(collection: str, bucket: str | None, object: ObjectName | Non
     where = scope_words(collection, bucket)
     line = f"FLUSH {where}{meta('FLUSH', {'filter': filter_text(filter)})}"
     reply = yield Exchange(
-        Mode.INGEST, "FLUSH", AnswerKind.RESULT, lambda server: [one_line(server, line)], changes=True
+        Mode.INGEST,
+        "FLUSH",
+        AnswerKind.RESULT,
+        lambda server: [one_line(server, line)],
+        changes=True,
+        timeout_s=MAINTENANCE_TIMEOUT_S,  # it erases object by object
     )
     return int(reply.answers[0])
 

@@ -23,7 +23,7 @@ from sonicpy.channel.groups import unpack_group
 from sonicpy.channel.held_words import unpack_held, unpack_text
 from sonicpy.channel.quoting import as_meant
 from sonicpy.client.conversation import OUR_NAME, AnswerKind, ServerInfo
-from sonicpy.client.exchange import CallPlan, Exchange, Value
+from sonicpy.client.exchange import MAINTENANCE_TIMEOUT_S, CallPlan, Exchange, Value
 from sonicpy.client.ingest_plans import count_object_words, number
 from sonicpy.client.lines import (
     check_names,
@@ -53,9 +53,6 @@ not know it.
 QUERY_PAGE = 100
 LIST_PAGE = 500
 """The most items that any server with default settings returns for one command; a server may refuse more."""
-
-MAINTENANCE_TIMEOUT_S = 3600.0
-"""The longest wait in seconds for commands on the whole store."""
 
 _FIGURE = re.compile(r"(\w+)\((\d+)\)")
 

@@ -58,6 +58,8 @@ from sonicpy.search import sort_beside_facets
 
 CORRECTED_MAX = 5
 """The most words that a corrected text ("did you mean") corrects."""
+EXPLAINED_MAX = 100
+"""The most hits whose words are marked in all texts, beside those of the query."""
 SIGNS = '"+-*\u201c\u201d\u201e'
 """The signs of SYNTAX(web) that may be around a word."""
 NOT_EXPLAINED = (400, 501)
@@ -215,7 +217,8 @@ class SearchOperations:
         given = {name: value for name, value in options.items() if name in ARGUMENTS["EXPLAIN"] and name != "limit"}
         explanation = None
         if marked and self._show is not None:  # else there is neither title nor text to mark
-            explanation = await self._explained(collection, where, text, {**given, "limit": max(len(hits), 1)})
+            most = min(max(len(hits), 1), EXPLAINED_MAX)
+            explanation = await self._explained(collection, where, text, {**given, "limit": most})
         marks = partial(marked_html, explained=explanation) if marked else None
         facets = await self._counted(collection, where, text, counts, options)
         counted: dict[str, Any] = {} if facets is None else {"facets": facets}
@@ -261,9 +264,7 @@ class SearchOperations:
         if self._show is None:
             made = [Shown()] * len(objects)
         else:
-            made = await asyncio.to_thread(self._show, collection, bucket, objects)
-            if marks is not None:
-                made = list(map(marks, made))
+            made = await asyncio.to_thread(_shown_with, self._show, collection, bucket, objects, marks)
         words = await self._backend.words_of_objects(collection, bucket, objects)
         return [ShownJson(**one._asdict(), words=held) for one, held in zip(made, words, strict=True)]
 
@@ -380,6 +381,11 @@ def more_of(hits: Hits, text: str, options: Mapping[str, Any]) -> dict[str, Any]
     if (syntax := options.get("syntax", "plain")) != "plain":
         more["notes"] = list(notes_of(text, syntax, ANY_FIELD))
     return more
+
+
+def _shown_with(show: Show, collection: str, bucket: str, objects: list[str], marks: Marks | None) -> list[Shown]:
+    made = show(collection, bucket, objects)
+    return made if marks is None else list(map(marks, made))
 
 
 def marked_html(shown: Shown, explained: Explanation | None) -> Shown:

@@ -23,6 +23,10 @@ ROWS_EXAMINED = 256
 
 WORDS_OF_OBJECT = 200
 """The most words of an object that the page may show."""
+WORDS_COMPARED = 20_000
+"""The most words of an object of which the most frequent are shown, those that the bucket has held the longest: one
+object must not hold a server up.
+"""
 
 
 class ObjectPage(NamedTuple):
@@ -186,5 +190,7 @@ def _words_of(reader: BucketReader, name: str, limit: int) -> list[str]:
     record = reader.object(name)
     if record is None:
         return []
-    held = sorted(((-tf, term_id) for term_id, tf, is_hidden, _ in record.terms() if not is_hidden))[:limit]
+    held = sorted(((-tf, term_id) for term_id, tf, is_hidden, _ in record.terms(WORDS_COMPARED) if not is_hidden))[
+        :limit
+    ]
     return reader.terms([term_id for _, term_id in held])

@@ -148,6 +148,19 @@ def test_silence_ends_in_a_time_out_and_the_late_answer_reaches_nobody(connect: 
     assert len(fake.lines) == 3
 
 
+def test_a_flush_with_a_filter_may_take_its_time(connect: Connect) -> None:
+    def script(caller: Caller) -> None:
+        caller.greet("sonicpy v1.1")
+        while line := caller.line():
+            fake.lines.append(line)
+            time.sleep(2 * SOON_S)
+            caller.say("RESULT 3")
+
+    with Fake(script) as fake, connect(fake.url, timeout_s=SOON_S) as client:
+        assert client.flush("c", "b", filter="old") == 3
+    assert len(fake.lines) == 1
+
+
 def test_a_server_that_does_not_greet_is_given_up(connect: Connect) -> None:
     def script(caller: Caller) -> None:
         assert caller.line() == ""

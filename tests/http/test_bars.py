@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 pytest.importorskip("fastapi", reason="needs the extra [http]")
 
 from tests.http.test_server import WithHttp
+from tests.server.peer import Peer
 from tests.support.patience import WAIT_S
 
 pytestmark = pytest.mark.full
@@ -23,6 +25,7 @@ PING_MS_MAX = 20.0
 ROUNDS = 3
 """The number of rounds, of which the best counts, because other programs may use the machine for a while."""
 BUCKETS = 20_000
+HITS, WORDS = 150, 4_000
 
 
 def test_queries_and_rows_keep_their_bars() -> None:
@@ -60,3 +63,27 @@ def test_figures_of_many_buckets_do_not_occupy_the_server(tmp_path: Path) -> Non
             assert asking.get("/v1/figures").status == 200
         assert time.perf_counter() - began < max(first_s * 5, 1.0), "the figures are shared"
         assert len(asking.get("/v1/buckets", collection="users").body["names"]) == 1_000
+
+
+def test_the_words_of_many_hits_do_not_occupy_the_server(tmp_path: Path) -> None:
+    words = [f"word{number}" for number in range(WORDS)]
+    rows = [
+        json.dumps({"collection": "c", "bucket": "b", "object": f"o{number}", "text": f"all {' '.join(words)}"}) + "\n"
+        for number in range(HITS)
+    ]
+    shares = []
+    with WithHttp(tmp_path) as server, server.asking() as asking, Peer(server, "search") as peer:
+        assert asking.stream("/v1/bulk", [row.encode() for row in rows]).body["pushed"] == HITS
+        for _ in range(ROUNDS):
+            with ThreadPoolExecutor(1) as pool:
+                began = time.perf_counter()
+                asked = {"collection": "c", "bucket": "b", "text": "all", "limit": HITS, "shown": True}
+                answer = pool.submit(asking.get, "/v1/search", **asked)
+                longest_s = 0.0
+                while not answer.done():
+                    sent = time.perf_counter()
+                    assert peer.ask("PING") == "PONG"
+                    longest_s = max(longest_s, time.perf_counter() - sent)
+            shares.append(longest_s / (time.perf_counter() - began))
+            assert [len(each["words"]) for each in answer.result().body["shown"]] == [200] * HITS
+    assert min(shares) < 0.5

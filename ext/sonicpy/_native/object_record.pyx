@@ -156,13 +156,14 @@ cdef class ObjectRecord:
         self.unpack_terms()
         return [self._held[step].term_id for step in range(self._count)]
 
-    def terms(self) -> list:
-        """Return the (term id, tf, hidden, block) of every term, by rising term id."""
-        cdef Py_ssize_t step
+    def terms(self, most: int | None = None) -> list:
+        """Return the (term id, tf, hidden, block) of every term, by rising term id; or of the first `most`."""
+        cdef Py_ssize_t step, count
         self.unpack_terms()
+        count = self._count if most is None else min(self._count, <Py_ssize_t> most)
         return [
             (self._held[step].term_id, self._held[step].tf, bool(self._held[step].hidden), self._held[step].block)
-            for step in range(self._count)
+            for step in range(count)
         ]
 
     cdef ObjectRecord without(self, list gone):

@@ -58,6 +58,7 @@ CHANGES = frozenset({"push", "tag", "pop", "flush", "upsert", "set_synonyms"})
 TEXTUAL = frozenset({"push", "pop"})
 TEXT_PLACES = {"push": 3, "upsert": 3, "query": 2, "explain": 2}
 """Method whose text may get a vector -> the place of the text among its arguments."""
+OBJECTS_AT_ONCE = 8
 PIECE_CHARACTERS = 10_000
 """The most characters of a piece of a text that is pushed at once, which takes about 2 ms."""
 BACKLOG = 1024
@@ -271,8 +272,16 @@ class ServerBackend:
         }
 
     async def words_of_objects(self, collection: str, bucket: str, objects: Sequence[str]) -> list[list[str]]:
-        """Return the most frequent words of each object."""
-        return self._service.index.words_of_objects(collection, bucket, objects)
+        """Return the most frequent words of each object; other work runs between some of them."""
+        found: list[list[str]] = []
+        while len(found) < len(objects):
+            if found:
+                await self._next_turn()
+            deadline = time.perf_counter() + TURN_S
+            while len(found) < len(objects) and time.perf_counter() < deadline:
+                some = objects[len(found) : len(found) + OBJECTS_AT_ONCE]
+                found += self._service.index.words_of_objects(collection, bucket, some)
+        return found
 
     def channel(self) -> str:
         """Return the URL of the server."""
