@@ -17,7 +17,8 @@ from tests.support.patience import is_below
 resource = pytest.importorskip("resource")
 
 GROWTH_BYTES_MAX = 40 << 20
-PING_S = 0.050
+PING_S = 0.100
+"""The longest time of a PING in seconds while an attack takes the cores, which `is_below` measures only after it."""
 PING_AT_THE_GATE_S = 1.0
 """The longest time of a PING in seconds in the gate, where other tests run at the same time."""
 ROUNDS = 4
