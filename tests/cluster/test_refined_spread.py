@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sonicpy.channel.commands import CountFacets, Query, Suggest
+from sonicpy.channel.commands import CountFacets, List, Query, Suggest
 from sonicpy.channel.groups import unpack_group
 from sonicpy.channel.held_words import pack_held
 from sonicpy.cluster.node.places import Places
@@ -94,6 +94,15 @@ def test_parts_answer_as_one_index(seed: int, both: Both) -> None:
     options = {"filter": filter, "of": "size:*, *", "ranges": "price: -20, 0, 20", "apart": chance.random() < 0.5}
     reply = asyncio.run(spread.execute(CountFacets(*facets_asked(*SCOPE, word, options)))).decode()
     assert json.loads(reply.removeprefix("RESULT ")) == one.facets(*SCOPE, word, **options).to_dict()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("options", [{}, {"sort": "time"}, {"group": "size"}, {"filter": "price > 0"}])
+def test_a_page_too_far_behind_is_refused(both: Both, options: dict[str, Any]) -> None:
+    assert answer(both[1], "alpha", limit=1, offset=99_999, **options)[0] == []
+    with pytest.raises(InvalidArgument, match="OFFSET and LIMIT make 100001; allowed are at most 100000 together"):
+        answer(both[1], "alpha", limit=1, offset=100_000, **options)
+    with pytest.raises(InvalidArgument, match="AFTER instead of OFFSET"):
+        asyncio.run(both[1].execute(List(*SCOPE, 1, 100_000)))
 
 
 def grouped(spread: Spread, text: str, **options: Any) -> tuple[list[Row], int]:

@@ -2,6 +2,7 @@
 cannot be read.
 """
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,12 @@ def test_json_that_cannot_be_read_is_damage(unpack: Callable[[bytes], object]) -
     for packed in (b"\xff{", b"[", b"[1]", b"[" * 100_000):
         with pytest.raises(DamagedBytes):
             unpack(packed)
+
+
+@pytest.mark.parametrize("column", [["v", 0, 0], ["v", 40_000, 0], ["v", 12, 0], ["v", 64, 256], ["v", 64, -1]])
+def test_a_column_of_vectors_that_cannot_be_is_damage(column: list[object]) -> None:
+    with pytest.raises(DamagedBytes, match="a column of vectors has"):
+        unpack_columns(json.dumps([column]).encode())
 
 
 def test_a_row_that_is_missing_is_none(tmp_path: Path) -> None:

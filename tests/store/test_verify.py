@@ -247,6 +247,19 @@ def test_rows_of_nobody_are_named(store: Store, table: int) -> None:
     assert faults == [f"table {TABLE_NAMES[table].decode()} has rows of bucket {0x0909}, which does not exist"]
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("table", tables.BUCKET_TABLES)
+@pytest.mark.parametrize("key", [b"\x80", b"\x80\0\0"])
+def test_a_key_without_a_bucket_is_named(store: Store, table: int, key: bytes) -> None:
+    transaction = store._environment.begin()
+    try:
+        transaction.put(table, key, b"\1")
+        faults = list(table_faults(transaction))
+    finally:
+        store._environment.abort(transaction)
+    assert f"table {TABLE_NAMES[table].decode()} has the key {key!r}, which names no bucket" in faults
+
+
 # -- the log ----------------------------------------------------------------------------------------------------------
 
 

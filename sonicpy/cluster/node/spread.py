@@ -70,6 +70,8 @@ if TYPE_CHECKING:
 CACHED_S = 1.0
 """The time in seconds after which the parts are asked again for the statistics of a query's words."""
 CACHED_MAX = 1_000
+REACH_MAX = 100_000
+"""The largest sum of OFFSET and LIMIT: each part sends as many rows."""
 WORDS_AT_ONCE = 2_000
 """The most words of a part that are read at once to count the words of a bucket."""
 PART_SHIFT = 40
@@ -127,6 +129,11 @@ class Spread:
         if getattr(command, "buckets", ()):
             raise InvalidArgument("several buckets are refused: a bucket that is spread is asked alone")
         match command:
+            case Query() | List() if (reach := command.offset + command.limit) > REACH_MAX:
+                raise InvalidArgument(
+                    f"OFFSET and LIMIT make {reach}; allowed are at most {REACH_MAX} together in a bucket that is "
+                    "spread, and AFTER instead of OFFSET"
+                )
             case Query() if self._recorder.config.search.ranking == "sonic":
                 raise InvalidArgument("QUERY is refused: search.ranking is sonic, which a spread bucket does not offer")
             case Query() if command.group is not None:

@@ -33,9 +33,11 @@ def miscounted_table(transaction: "Transaction", table: int) -> Iterator[str]:
 
 
 def buckets_in(transaction: "Transaction", table: int) -> Iterator[int]:
-    """Yield the ids of the buckets with rows in a table."""
+    """Yield the ids of the buckets with rows in a table. Raises StoreDamaged for a key without such an id."""
     row = transaction.first(table, b"")
     while row is not None:
+        if len(row[0]) < len(bucket_key(0)):  # its row would be the first one of each further bucket
+            raise StoreDamaged(f"table {TABLE_NAMES[table].decode()} has the key {row[0]!r}, which names no bucket")
         bucket = bucket_of(row[0])
         yield bucket
         row = transaction.first(table, bucket_key(bucket + 1)) if bucket < NUMBER_MAX else None

@@ -73,9 +73,13 @@ def unpack_columns(fact: bytes | None) -> tuple[VectorColumn, ...]:
     if fact is None:
         return ()
     try:
-        return tuple(VectorColumn(str(name), int(bits), int(number)) for name, bits, number in json.loads(fact))
-    except (ValueError, TypeError, RecursionError) as error:
+        columns = tuple(VectorColumn(str(name), int(bits), int(number)) for name, bits, number in json.loads(fact))
+    except (ValueError, TypeError, RecursionError, OverflowError) as error:
         raise DamagedBytes(f"the columns of vectors cannot be read: {error}") from error
+    for column in columns:
+        if not 0 < column.bits <= BITS_MAX or column.bits % 8 or not 0 <= column.number < NUMBERS:
+            raise DamagedBytes(f"a column of vectors has {column.bits} bits and the number {column.number}")
+    return columns
 
 
 def column_for(columns: tuple[VectorColumn, ...], name: str, bits: int) -> VectorColumn | None | str:
