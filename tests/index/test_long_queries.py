@@ -1,6 +1,7 @@
 """Queries of thousands of words: only the first words are corrected, so that no line takes seconds."""
 
 import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,11 @@ import pytest
 from sonicpy._native.planner import EXPANDED_WORDS
 from sonicpy.index.search import sonic
 from sonicpy.index.search.lexicon import Lexicon
-from tests.index.shorthand import found, open_index, push
+from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.planners.bm25 import plan_bm25
+from sonicpy.index.search.planners.spacing import other_spellings
+from sonicpy.index.search.sketch import EXPANDED_MAX, sketch_query
+from tests.index.shorthand import B, C, found, open_index, push
 from tests.support.patience import is_below
 
 LETTERS = "bcdfghjklmnp"
@@ -56,3 +61,61 @@ def test_time_is_linear_in_the_marks_of_a_word(tmp_path: Path, compat: str) -> N
             assert found(index, marked) == ["object"]
             took.append(time.thread_time() - began)
         assert is_below(min(took), 0.05)
+
+
+def test_a_part_of_a_bucket_corrects_the_first_words(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index:
+        push(index, "object", "weather os.path.join")
+        unknown = index.engine.lexer.lex(" ".join([*UNKNOWN, "wether"]), "none")
+        codes = index.engine.lexer.lex(" ".join(f"{word}.x" for word in UNKNOWN), "none")
+        with index.engine.read_words(C, B) as lexicon:
+            assert lexicon is not None
+            sketch = sketch_query(lexicon, unknown, index.config, Matching("none", True, True, ()))
+            assert len(sketch["corrected"]) == EXPANDED_MAX + 1, "the last one, too"
+            assert len(sketch_query(lexicon, codes, index.config, None)["begun"]) == EXPANDED_MAX + 1
+
+
+def test_words_that_go_on_are_looked_for_behind_the_first_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    beginnings = Lexicon.beginnings
+
+    def count(lexicon: Lexicon, word: bytes, distance: int) -> object:
+        asked.append(word)
+        return beginnings(lexicon, word, distance)
+
+    monkeypatch.setattr(Lexicon, "beginnings", count)
+    with open_index(tmp_path) as index:
+        push(index, "object", "weather os.path.join")
+        assert found(index, " ".join(["os.path", *(f"{word}.x" for word in UNKNOWN)])) == ["object"]
+        assert len(asked) <= EXPANDED_WORDS + 2  # and the last word, two times
+
+
+@pytest.mark.parametrize("sign", [".", "_", "'", ":", ""])
+@pytest.mark.parametrize("letter", ["a", "é", "ж"])
+def test_a_long_word_has_few_other_spellings(tmp_path: Path, letter: str, sign: str) -> None:
+    word = f"{letter}{sign}" * (19_000 // len(f"{letter}{sign}".encode())) + letter
+    with open_index(tmp_path) as index:
+        push(index, "object", f"{letter} {letter * 2} {word[:40]}")
+        terms = index.engine.lexer.lex(word, "none")
+        assert len(terms) == 1
+        size = sum(map(len, other_spellings(terms)))
+        assert size < 4 * len(word.encode())
+        with index.engine.read_words(C, B) as lexicon:
+            assert lexicon is not None
+            assert len(plan_bm25(lexicon, terms, index.config.search, None).clauses) <= 65
+
+
+def test_long_words_fill_no_cache(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index:
+        push(index, "object", "os.path.join weather")
+        words = [f"a{number:05}".translate(str.maketrans("0123456789", LETTERS[:10])) * 3_000 for number in range(60)]
+        assert [index.query(C, B, word, lang="fra") for word in words[:5]] == [[]] * 5
+        tracemalloc.start()
+        try:
+            assert [index.query(C, B, word, lang="fra") for word in words] == [[]] * len(words)
+            held, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert held < 3 * len(words) * len(words[0]), "the answers keep each word once"

@@ -21,6 +21,7 @@ cdef enum:
     SHOWN_BYTES = 40  # a longer word may be one that no graph has: SONIC_BYTES_MAX of term_rows.pyx
     FAMILY = 16
     KEPT = 10_000
+    KEPT_BYTES = 160  # of the longest typed word for which something is cached
     LONG = 24  # a longer word may find words that are too long to be shown, which neither graphs nor pending words hold
     LONG_LETTERS = 8  # how many of its letters such words begin with,
     LONG_WORDS = 512  # and how many are read at most
@@ -264,9 +265,11 @@ cdef class BucketWords:
         perhaps -= surely
         if max(len(surely), len(perhaps)) > FAMILY:  # those that are gone take no place
             return self._rules.family(self.nearest_of(word, surely), self.nearest_of(word, perhaps))
+        family = self._rules.family(tuple(sorted(surely)), tuple(sorted(perhaps)))
+        if len(word) > KEPT_BYTES:
+            return family
         if len(families) >= KEPT:
             families.clear()
-        family = self._rules.family(tuple(sorted(surely)), tuple(sorted(perhaps)))
         families[key] = (moment, family, mark)
         return family
 
@@ -321,7 +324,8 @@ cdef class BucketWords:
             found = list(cached[1]) if added.issubset(cached[1]) else shortest_joined(added.union(cached[1]))
         else:
             found = self.find_joined(word, matching)
-        known.keep(key, (moment, tuple(found), mark), len(found))
+        if len(word) <= KEPT_BYTES:
+            known.keep(key, (moment, tuple(found), mark), len(found))
         return found
 
     cdef list find_joined(self, bytes word, matching):
@@ -353,7 +357,7 @@ cdef class BucketWords:
         if not words:
             return []
         held = held_beginnings(words, self.reader.words(words), found, self.live, BEGINNINGS)
-        if not distance and len(words) > BEGUN_KEPT:
+        if not distance and len(words) > BEGUN_KEPT and len(word) <= KEPT_BYTES:
             known.keep(key, (self.reader.serial, tuple(held)), len(held))
         return held
 
@@ -373,6 +377,8 @@ cdef class BucketWords:
             found = list(dict.fromkeys((*cached[1], *begun_in(new, word, 0, b"", self._rules))))
         else:
             found = list(cached[1])
+        if len(word) > KEPT_BYTES:
+            return found
         if len(found) > BEGUN_KEPT:
             few.drop(key)
             many.keep(key, (moment, tuple(found), mark), len(found))

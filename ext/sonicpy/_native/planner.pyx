@@ -231,10 +231,12 @@ def complete_last(statistics, Clause last, list clauses not None, Terms terms no
     cdef const uint8_t *flags = <const uint8_t *> PyBytes_AS_STRING(terms.flags)
     cdef Clause clause
     cdef bytes word
+    cdef int continued = 0
     for clause in clauses:
         if clause.role & R_BRINGS and not flags[clause.term] & F_PART:
             word = (<Slot?> clause.slots[0]).words[0]
-            if is_joined(word) and not (clause is last and word.isascii()):
+            if is_joined(word) and not (clause is last and word.isascii()) and continued < EXPANDED:
+                continued += 1
                 rarely.continued(statistics, clause, is_last=clause is last)
     if last is None:
         return

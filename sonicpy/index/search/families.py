@@ -245,7 +245,8 @@ def joined_with(
     """
     text = word.decode()
     kin = None
-    if matching is not None and ((is_plain := word.isalpha()) or is_spelled(text)):
+    is_plain = word.isalpha()
+    if matching is not None and len(text) <= WORD_CHARACTERS_MAX and (is_plain or is_spelled(text)):
         way = _plain_way(matching) if is_plain else _way(text, matching)
         kin = _kin_of(text, way[0], way[3])
     if kin is None:

@@ -42,6 +42,11 @@ from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, live_columns
 if TYPE_CHECKING:
     from sonicpy.config import Config
 
+EXPANDED_MAX = 4 * EXPANDED_WORDS
+"""The most words of a query for which a part looks for words near them, and for words that go on behind them: some may
+have enough objects in the whole bucket, which then needs none for them.
+"""
+
 
 def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Matching | None) -> Sketch:
     """Return a part's sketch of the words of a query."""
@@ -50,6 +55,7 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Mat
     sketch = _Sketcher(lexicon, reads_again=len(terms) <= TERMS_MAX, edits=edits)
     enough = config.search.alternates_below
     without = without_family(terms)
+    expanded = 0
     for number, (term, flags) in enumerate(zip(terms.words, terms.flags, strict=True)):
         held = sketch.add(term)
         for other in spelled(term) if matching is not None else ():
@@ -67,9 +73,12 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Mat
             held = max(held, sketch.add_family(term, matching))
         if number == terms.last:
             sketch.add_beginnings(term, edits_of_beginning(len(term.decode())) if held < enough else 0)
-        if held < enough:  # else the whole bucket has enough, too
+        may_expand = expanded < EXPANDED_MAX or number == terms.last
+        if held < enough and may_expand:  # else the whole bucket has enough, too
+            expanded += 1
             sketch.add_others(term, EXAMINED, edits_allowed(len(term.decode())), transpositions=True)
-        sketch.add_heads(term)
+        if may_expand:
+            sketch.add_heads(term)
         sketch.add_unknown(term, matching, is_last=number == terms.last)
         sketch.add_continued(term)
     for word in other_spellings(terms):
@@ -155,6 +164,7 @@ class _Sketcher:
     ) -> None:
         self._lexicon = lexicon
         self._reads_again = reads_again
+        self._continued = 0  # the number of words behind which others were looked for
         self._edits = edits
         """The most edits that the query allows; None: as many as the length of a word allows."""
         length = lexicon.reader.state.total_length
@@ -235,8 +245,10 @@ class _Sketcher:
 
     def add_continued(self, word: bytes) -> None:
         """Add the words that go on behind a word with digits or signs."""
-        if may_go_on(word) and (stem := stem_of(word)).decode() not in self.sketch["begun"]:
-            self.add_beginnings(stem, 0)
+        if self._continued < EXPANDED_MAX and may_go_on(word):
+            self._continued += 1
+            if (stem := stem_of(word)).decode() not in self.sketch["begun"]:
+                self.add_beginnings(stem, 0)
 
     def _edits_of(self, word: bytes) -> int:
         """Return the most edits of the corrections of a word that the plan may ask for."""

@@ -32,6 +32,10 @@ LETTERS_MIN, LETTERS_MAX, CODE_LETTERS_MAX = 4, 24, 40
 """The fewest and the most letters of a word that is cut, and the most letters and digits of one with digits; in Hangul,
 the fewest are three.
 """
+PAIRS_BYTES_MAX = 63
+"""The most bytes of a word that is cut into two in all ways."""
+JOINED_PIECES_MAX = 64
+"""The most pieces into which a word is cut at its joints."""
 NUMBER_DIGITS_MIN = 7
 """The fewest digits of a number, or a code, that is cut into any pieces although objects hold it."""
 PIECE_LETTERS_MIN = 2
@@ -203,7 +207,8 @@ def _ways_at_joints(word: bytes) -> list[list[bytes]]:
     version = [tokens[0], b"v" + tokens[1]] if VERSION.fullmatch(word) else []
     unsized = [token for token in tokens if token != b"x"] if sized else []
     ways = [tokens, SIGNS.split(word), unsized, version, groups_of(word)]
-    return [way for place, way in enumerate(ways) if way not in ([], [word], *ways[:place]) and b"" not in way]
+    likely = [way for way in ways if 0 < len(way) <= JOINED_PIECES_MAX and way != [word] and b"" not in way]
+    return [way for place, way in enumerate(likely) if way not in likely[:place]]
 
 
 def _letters_cut_off(statistics: Statistics, word: bytes) -> Iterator[list[Piece]]:
@@ -246,6 +251,8 @@ def _cut_in_two(statistics: Statistics, word: bytes) -> list[Piece]:
 
 def _pairs(word: bytes) -> list[tuple[bytes, bytes]]:
     """Return the pairs of words that a word may consist of although objects hold it: letters, or a code."""
+    if len(word) > PAIRS_BYTES_MAX:
+        return []
     text = word.decode()
     if text.isalpha():
         least = HELD_SYLLABLES_MIN if is_hangul(text) else HELD_PIECE_LETTERS_MIN
