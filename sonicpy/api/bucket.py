@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Unpack
 from sonicpy.api.columns import TEXT_COLUMN
 from sonicpy.api.counted import Counted
 from sonicpy.api.hits import Hits
+from sonicpy.api.one_bucket import RowsOfBucket
 from sonicpy.api.shown_names import user_names
 from sonicpy.errors import SonicError
 from sonicpy.ids import ObjectName, check_bucket, check_collection, plain_str
@@ -197,9 +198,11 @@ class Bucket:
         tags: str | Sequence[str] | None = None,
         values: Sequence[str] | Mapping[str, str] = (),
     ) -> "PushReport":
-        """Push many texts; return how many were indexed, and which were refused. See `Index.push_many`."""
+        """Push many texts; return how many were indexed, and which were refused: rows by position that name another
+        bucket, too. See `Index.push_many`.
+        """
         return self._index.push_many(
-            rows,
+            RowsOfBucket(rows),
             collection=self.collection,
             bucket=self.bucket,
             object=object,

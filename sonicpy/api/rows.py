@@ -4,13 +4,14 @@ A generator or a stream of batches is never in memory as a whole.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypedDict
 
 from sonicpy._native.ids import are_names
 from sonicpy.api.missing import is_missing
+from sonicpy.api.one_bucket import RowsOfBucket
 from sonicpy.api.row_parts import NoParts, RowParts, RowReader, no_row, reader_of, text_of_columns
 from sonicpy.api.shape import OBJECT_COLUMNS, TEXT_COLUMN, Shape
 from sonicpy.api.tables import Columns, batches, is_table
@@ -122,11 +123,13 @@ def read_rows(rows: Any, shape: Shape) -> Iterator[Row | Refused]:
         rows: a table that `sonicpy.api.tables` reads; or an iterable of tables, and of rows: tuples and lists (object,
             text), (object, text, lang), (collection, bucket, object, text), (collection, bucket, object, text, lang) or
             (collection, bucket, object, text, lang, vector), dicts, and rows that have names, as
-            `sonicpy.api.row_parts` reads them.
+            `sonicpy.api.row_parts` reads them. Or a RowsOfBucket with one of these.
 
     Raises:
         InvalidArgument: `rows` is none of these, or a table lacks a column.
     """
+    if isinstance(rows, RowsOfBucket):
+        rows, shape = rows.rows, replace(shape, is_one_bucket=True)
     table = batches(rows)
     if table is not None:
         return _checked(_table_rows(table, shape), compat=shape.compat)

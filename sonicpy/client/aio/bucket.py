@@ -7,6 +7,7 @@ from sonicpy.api.counted import Counted
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hits
+from sonicpy.api.one_bucket import RowsOfBucket
 from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport
 from sonicpy.api.shown_names import user_names
 from sonicpy.ids import ObjectName, check_bucket, check_collection
@@ -198,9 +199,11 @@ class AsyncBucket:
         tags: str | Sequence[str] | None = None,
         values: Sequence[str] | Mapping[str, str] = (),
     ) -> PushReport:
-        """Push many texts; return how many were indexed, and which were refused. See `AsyncClient.push_many`."""
+        """Push many texts; return how many were indexed, and which were refused: rows by position that name another
+        bucket, too. See `AsyncClient.push_many`.
+        """
         return await self._client.push_many(
-            rows,
+            RowsOfBucket(rows),
             collection=self.collection,
             bucket=self.bucket,
             object=object,
