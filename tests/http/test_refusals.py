@@ -120,7 +120,8 @@ def test_a_wrong_body_is_a_sentence(client: TestClient, content: str, media_type
 
 
 VECTORS = "allowed are at most 1,024 numbers, base 64, and objects of these by column"
-EXACT = "allowed are strings and whole numbers, those above 2**53 as digits alone"
+EXACT = "allowed are strings and whole numbers, those from 2**53 on as digits alone"
+EXACT_VALUE = "allowed are whole numbers, those from 2**53 on as digits alone"
 
 
 @pytest.mark.parametrize(
@@ -136,6 +137,7 @@ EXACT = "allowed are strings and whole numbers, those above 2**53 as digits alon
         ("flush", {"filter": None}, "filter is null; allowed are strings"),
         ("push", {"object": 1e300}, f"object is 1e+300; {EXACT}"),
         ("flush", {"object": -1e17}, f"object is -1e+17; {EXACT}"),
+        ("push", {"object": 2.0**53}, f"object is 9007199254740992.0; {EXACT}"),
         ("push", {"text": None}, "text is null; allowed are strings"),
         ("query", {"limit": 1.5}, "limit is 1.5; allowed are whole numbers"),
         ("query", {"match": "most"}, "match is 'most'; allowed are all, any, auto"),
@@ -146,6 +148,7 @@ EXACT = "allowed are strings and whole numbers, those above 2**53 as digits alon
         ("push", {"vector": [None]}, f"vector is [None]; {VECTORS}"),
         ("push", {"vector": {"m": 5}}, f"vector is {{'m': 5}}; {VECTORS}"),
         ("push", {"values": {"price": 1.5}}, "values.price is 1.5; allowed are whole numbers"),
+        ("push", {"values": {"key": 2.0**53}}, f"values.key is 9007199254740992.0; {EXACT_VALUE}"),
     ],
 )
 def test_a_wrong_value_is_a_sentence(client: TestClient, path: str, wrong: dict[str, Any], says: str) -> None:
