@@ -18,7 +18,7 @@ from sonicpy.api.tables import Columns, batches, is_table
 from sonicpy.arguments import language_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import check_names, is_iterable, object_name, plain_str, shown
-from sonicpy.tags import tags_of
+from sonicpy.tags import elements_of, tags_of
 from sonicpy.text_names import texts_of
 from sonicpy.values import plain_values
 from sonicpy.vectors import bits_of
@@ -245,7 +245,7 @@ def extras_of_row(
         raise InvalidArgument(f"values is {shown(values)}; allowed is a dict")
     there = [one for one in tags if not is_missing(one)]
     if there:
-        lists = [[one] if isinstance(one, str) or not isinstance(one, Iterable) else one for one in there]
+        lists = [[one] if isinstance(one, str) or not is_iterable(one) else elements_of(one) for one in there]
         found["tags"] = tags_of(list(chain.from_iterable(lists)))
     if given := {
         name: value for name, value in values.items() if (has_removed and value is None) or not is_missing(value)

@@ -208,6 +208,49 @@ def test_export_and_import(index: sonicpy.Index, tmp_path: Path) -> None:
     assert {"tags", "values"} <= set(first["uses"]), "older versions refuse the export"
 
 
+class WithoutElements:
+    """A value that looks as if it had elements, as a scalar of some kinds of tensors does."""
+
+    def __iter__(self) -> Iterator[str]:
+        raise TypeError("iteration over a scalar")
+
+
+def test_tags_that_are_no_list_refuse_their_row_alone(index: sonicpy.Index, shared_server: Server) -> None:
+    numpy = pytest.importorskip("numpy")
+    given: list[Any] = [numpy.array("red"), WithoutElements(), {"red": 1}, {}, numpy.array(["a", "b"]), b"red"]
+    said = {
+        0: "tags is a list with a value of type ndarray; allowed are tags of",
+        1: "tags is of type WithoutElements, from which no elements can be read (iteration over a scalar); allowed",
+        2: "tags is of type dict; allowed is a list of tags",
+        3: "tags is of type dict; allowed is a list of tags",
+        5: "tags is b'red'; allowed is a list of tags",
+    }
+    rows = [{"id": number, "text": "a", "t": one} for number, one in enumerate(given)]
+    with sonicpy.connect(f"sonic://:SecretPassword@127.0.0.1:{shared_server.port}") as client:
+        for target in (index, client):
+            bucket = target.bucket("lists", "b")
+            for upsert in (False, True):
+                report = bucket.push_many(rows, tags="t", upsert=upsert)
+                assert (report.indexed, [one.row for one in report.refused]) == (1, list(said))
+                for one in report.refused:
+                    assert one.reason.startswith(said[one.row])
+            for place in said:
+                with pytest.raises(InvalidArgument, match="^tags is .*; allowed is a list of tags"):
+                    bucket.push("o", "a", tags=given[place])
+                with pytest.raises(InvalidArgument, match="^tags is .*; allowed is a list of tags"):
+                    bucket.tag("o", given[place])
+            assert bucket.objects() == ["4"]
+        client.flush("lists")
+    assert [one.fields["tags"] for one in index.holdings("lists", "b")] == [["a", "b"]]
+
+
+def test_a_column_of_structs_gives_no_tags(index: sonicpy.Index) -> None:
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame({"id": [1], "text": ["a"], "t": [{"color": "red", "size": "xl"}]})
+    report = index.push_many(table, collection="c", bucket="b", tags="t")
+    assert report.refused == [(0, "1", "tags is of type dict; allowed is a list of tags")]
+
+
 def test_compat_mode_has_neither(tmp_path: Path) -> None:
     with sonicpy.open(tmp_path, {"server.compat": "sonic"}) as index:
         for refused in (
