@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
-from sonicpy.api.columns import TEXT_COLUMN
+from sonicpy.api.columns import TEXT_COLUMN, RowsOfBucket
 from sonicpy.api.counted import Counted
 from sonicpy.api.hits import Hits
-from sonicpy.api.one_bucket import RowsOfBucket
 from sonicpy.api.shown_names import user_names
 from sonicpy.errors import SonicError
 from sonicpy.ids import ObjectName, check_bucket, check_collection, plain_str

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypedDict
 
 from sonicpy._native.ids import are_names
+from sonicpy.api.columns import RowsOfBucket
 from sonicpy.api.missing import is_missing
-from sonicpy.api.one_bucket import RowsOfBucket
 from sonicpy.api.row_parts import NoParts, RowParts, RowReader, no_row, reader_of, text_of_columns
 from sonicpy.api.shape import OBJECT_COLUMNS, TEXT_COLUMN, Shape
 from sonicpy.api.tables import Columns, batches, is_table

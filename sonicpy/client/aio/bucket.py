@@ -3,11 +3,11 @@
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, Protocol, Unpack
 
+from sonicpy.api.columns import RowsOfBucket
 from sonicpy.api.counted import Counted
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hits
-from sonicpy.api.one_bucket import RowsOfBucket
 from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport
 from sonicpy.api.shown_names import user_names
 from sonicpy.ids import ObjectName, check_bucket, check_collection
