@@ -129,20 +129,6 @@ def test_the_first_refused_rows_of_bulk_are_named(client: TestClient) -> None:
     assert [row["row"] for row in found["first_refused"]] == list(range(1, 101))
 
 
-def test_tags_and_values_that_mean_something_else_refuse_their_row(index: sonicpy.Index, client: TestClient) -> None:
-    wrong = ({"tags": {"red": 1}}, {"values": {"key": 2.0**53}}, {"tags": ["red"], "values": {"key": 7.0}})
-    rows = [json.dumps({**SCOPE, "object": f"row:{place}", "text": "tagged", **one}) for place, one in enumerate(wrong)]
-    for ways in ("", "?upsert=true"):
-        found = client.post(f"/v1/bulk{ways}", content="\n".join(rows)).json()
-        assert (found["pushed"], found["refused"]) == (1, 2)
-        reasons = [row["reason"].partition(",")[0] for row in found["first_refused"]]
-        assert reasons[0] == "tags is of type dict; allowed is a list of tags"
-        assert reasons[1].startswith("the value key is 9007199254740992.0; allowed are a whole number of 64 bits")
-    assert index.query("messages", "default", "tagged") == ["row:2"]
-    answer = client.post("/v1/push", json={**SCOPE, "object": "o", "text": "t", "tags": {"red": 1}})
-    assert (answer.status_code, answer.json()["detail"]) == (422, "tags is {'red': 1}; allowed are lists")
-
-
 def test_a_number_that_python_does_not_read_refuses_its_row(client: TestClient) -> None:
     many = "1" * 5_000
     row = f'{{"collection": "c", "bucket": "b", "object": "o", "text": "t", "vector": [{many}]}}'

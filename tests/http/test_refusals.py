@@ -225,3 +225,17 @@ def test_bodies_have_limits(client: TestClient) -> None:
         assert answer.status_code in (400, 422)
         assert answer.json()["detail"]
     assert client.post("/v1/push", json={**SCOPE, "object": "o", "text": "x", "colour": 1}).status_code == 422
+
+
+def test_tags_and_values_that_mean_something_else_refuse_their_row(index: sonicpy.Index, client: TestClient) -> None:
+    wrong = ({"tags": {"red": 1}}, {"values": {"key": 2.0**53}}, {"tags": ["red"], "values": {"key": 7.0}})
+    rows = [json.dumps({**SCOPE, "object": f"row:{place}", "text": "tagged", **one}) for place, one in enumerate(wrong)]
+    for ways in ("", "?upsert=true"):
+        found = client.post(f"/v1/bulk{ways}", content="\n".join(rows)).json()
+        assert (found["pushed"], found["refused"]) == (1, 2)
+        reasons = [row["reason"].partition(",")[0] for row in found["first_refused"]]
+        assert reasons[0] == "tags is of type dict; allowed is a list of tags"
+        assert reasons[1].startswith("the value key is 9007199254740992.0; allowed are a whole number of 64 bits")
+    assert index.query("messages", "default", "tagged") == ["row:2"]
+    answer = client.post("/v1/push", json={**SCOPE, "object": "o", "text": "t", "tags": {"red": 1}})
+    assert (answer.status_code, answer.json()["detail"]) == (422, "tags is {'red': 1}; allowed are lists")
