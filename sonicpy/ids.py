@@ -32,7 +32,9 @@ OBJECT_NAME = f"1 to {NAME_MAX_BYTES} bytes of UTF-8 without white space and con
 """The rule for names, for error messages."""
 
 EXACT_MAX = 2**53
-"""The bound up to which a float represents every whole number exactly."""
+"""The bound below which a float means one whole number; from it on, several numbers become the same float."""
+NARROW_EXACT_MAX = {2: 2**11, 4: 2**24}
+"""The same bound of a narrower float of NumPy, by its bytes."""
 
 _UNFIT = r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]"
 _NOT_IN_NAMES = frozenset(" \t\n\v\f\r")
@@ -132,8 +134,8 @@ def object_name(object: Any, argument: str = "object") -> str:
 
 
 def _whole(value: object) -> int | None:
-    """Return a value as a whole number; None: the value is not one, such as True, 1.5, an array, a float above
-    EXACT_MAX."""
+    """Return a value as a whole number; None: the value is not one, such as True, 1.5, an array, a float from
+    its bound on."""
     if isinstance(value, bool):
         return None
     if isinstance(value, SupportsIndex):
@@ -147,7 +149,8 @@ def _whole(value: object) -> int | None:
         return int(value.numerator) if value.denominator == 1 else None
     if isinstance(value, Real):
         number = float(value)
-        return int(number) if number == value and number.is_integer() and abs(number) <= EXACT_MAX else None
+        bound = NARROW_EXACT_MAX.get(getattr(value, "itemsize", 0), EXACT_MAX)
+        return int(number) if number == value and number.is_integer() and abs(number) < bound else None
     return None
 
 

@@ -5,7 +5,7 @@ The tags of a list are separated by commas; blanks may follow a comma. A tag is 
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from unicodedata import normalize
 
@@ -62,9 +62,7 @@ def tags_of(tags: Any) -> list[str]:
     Raises:
         InvalidArgument: an element is no tag, or there are too many.
     """
-    if isinstance(tags, str | bytes) or not is_iterable(tags):
-        raise InvalidArgument(f"tags is {shown(tags)}; allowed is a list of tags", "invalid_meta_value", "TAGS")
-    found = sorted({tag_of(tag) for tag in tags}, key=str.encode)
+    found = sorted({tag_of(tag) for tag in elements_of(tags)}, key=str.encode)
     if len(found) > TAGS_MAX:
         raise InvalidArgument(
             f"tags is a list of {len(found)} tags; allowed are up to {TAGS_MAX}",
@@ -72,6 +70,28 @@ def tags_of(tags: Any) -> list[str]:
             f"TAGS, at most {TAGS_MAX}",
         )
     return found
+
+
+def elements_of(tags: Any) -> Iterable[Any]:
+    """Return the elements of a list of tags, not checked.
+
+    Raises:
+        InvalidArgument: the argument is no list, but for example a text or a dict, whose keys are names and not tags;
+            or its elements cannot be read.
+    """
+    if type(tags) is list:
+        return tags
+    if isinstance(tags, str | bytes | Mapping) or not is_iterable(tags):
+        raise InvalidArgument(f"tags is {shown(tags)}; allowed is a list of tags", "invalid_meta_value", "TAGS")
+    try:
+        return list(tags)
+    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RuntimeError) as error:
+        # Of a kind of array or tensor that has no elements. A failing source, an OSError, is no fault of the value.
+        raise InvalidArgument(
+            f"tags is {shown(tags)}, from which no elements can be read ({error}); allowed is a list of tags",
+            "invalid_meta_value",
+            "TAGS",
+        ) from error
 
 
 def is_plain(tag: str) -> bool:

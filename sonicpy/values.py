@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, SupportsIndex
 
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import index_of, plain_str, shown, whole_in_decimal
+from sonicpy.ids import EXACT_MAX, index_of, plain_str, shown, whole_in_decimal
 
 VALUES_MAX: Final = 16
 """The most names of values in a bucket."""
@@ -23,8 +23,9 @@ DEGREE: Final = 10**7
 """The number of units in a degree."""
 LATITUDE_MAX, LONGITUDE_MAX = 90 * DEGREE, 180 * DEGREE
 VALUE_RULE: Final = (
-    "a whole number of 64 bits, a date or a time (its seconds since 1970, in UTC if it has no zone), True or False (1 "
-    "or 0), a point as (latitude, longitude) or '47.21/-1.55', or None to take the value away"
+    "a whole number of 64 bits (a float only below 2**53), a date or a time (its seconds since 1970, in UTC if it has "
+    "no zone), True or False (1 or 0), a point as (latitude, longitude) or '47.21/-1.55', or None to take the value "
+    "away"
 )
 
 
@@ -173,6 +174,8 @@ def _value(value: Any) -> GivenValue | None:
     if isinstance(value, Decimal):
         whole_number = whole_in_decimal(value)
         return None if whole_number is None else GivenValue(whole_number)
+    if isinstance(value, float) and abs(value) >= EXACT_MAX:  # perhaps another number, in a column with missing ones
+        return None
     if isinstance(value, Rational | float) and value == (whole := int(value)):  # type: ignore[arg-type]
         return GivenValue(whole)
     return None
@@ -236,8 +239,10 @@ class ValueList:
     def read(self, value: str, languages: object) -> dict[str, int | str | None]:
         """Return the values of a list on the wire, in the form of `plain_values`. Raises ValueError if it cannot be
         read."""
+        if not re.fullmatch(_PAIRS, value):  # before the pairs are sought, in a long text without one n^2 steps
+            raise ValueError(value)
         pairs = [item.partition("=") for item in re.findall(_PAIR, value)]
-        if not re.fullmatch(_PAIRS, value) or len({name for name, *_ in pairs}) < len(pairs):
+        if len({name for name, *_ in pairs}) < len(pairs):
             raise ValueError(value)
         return plain_values({name: text or None for name, _, text in pairs})
 

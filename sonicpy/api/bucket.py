@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
-from sonicpy.api.columns import TEXT_COLUMN
+from sonicpy.api.columns import TEXT_COLUMN, RowsOfBucket
 from sonicpy.api.counted import Counted
 from sonicpy.api.hits import Hits
 from sonicpy.api.shown_names import user_names
@@ -197,9 +197,11 @@ class Bucket:
         tags: str | Sequence[str] | None = None,
         values: Sequence[str] | Mapping[str, str] = (),
     ) -> "PushReport":
-        """Push many texts; return how many were indexed, and which were refused. See `Index.push_many`."""
+        """Push many texts; return how many were indexed, and which were refused: rows by position that name another
+        bucket, too. See `Index.push_many`.
+        """
         return self._index.push_many(
-            rows,
+            RowsOfBucket(rows),
             collection=self.collection,
             bucket=self.bucket,
             object=object,

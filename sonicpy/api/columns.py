@@ -1,7 +1,8 @@
-"""The default columns of rows, and the columns that are guessed by their names."""
+"""The default columns of rows, the columns that are guessed by their names, and the rows of one bucket."""
 
 from collections.abc import Sequence
 from itertools import chain
+from typing import Any
 
 OBJECT_COLUMNS = ("id", "object")
 """Columns for the name of the object, if no column is given; the first that exists is used."""
@@ -16,6 +17,20 @@ TEXT_NAMES = (
 """Likely names of columns with texts, in the order in which the texts are joined."""
 FIELD_CHARACTERS_MAX = 1 << 30
 """The most characters of a field of CSV, instead of the 131,072 of the csv module."""
+
+
+class RowsOfBucket:
+    """Rows that a bucket passes on to `push_many` of its index or client: those by position that name another bucket
+    are refused.
+
+    Args:
+        rows: the rows, of any kind that `push_many` takes.
+    """
+
+    __slots__ = ("rows",)
+
+    def __init__(self, rows: Any) -> None:
+        self.rows = rows
 
 
 def columns_like(columns: Sequence[str], names: Sequence[str]) -> list[str]:

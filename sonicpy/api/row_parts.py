@@ -18,7 +18,7 @@ from typing import Any
 from sonicpy.api.missing import is_missing, joined
 from sonicpy.api.shape import Shape
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import object_name, shown
+from sonicpy.ids import object_name, plain_str, shown, shown_part
 
 RowParts = (
     tuple[Any, Any, Any, Any, Any]
@@ -66,8 +66,8 @@ def _by_position(row: Sequence[Any], shape: Shape) -> RowParts | NoParts:
             return (shape.collection, shape.bucket, row[0], row[1], shape.lang)
         case 3:
             return (shape.collection, shape.bucket, row[0], row[1], row[2])
-        case 4 | 5 | 6 if shape.is_one_bucket and (row[0], row[1]) != (shape.collection, shape.bucket):
-            others = f"the row is of the bucket {shown(row[1])} of {shown(row[0])}"
+        case 4 | 5 | 6 if shape.is_one_bucket and not _is_of_bucket(row, shape):
+            others = f"the row is of the bucket {shown_part(row[1])} of {shown_part(row[0])}"
             reason = f"{others}; allowed is {shape.bucket!r} of {shape.collection!r}"
             return NoParts(reason, row[2] if isinstance(row[2], str) else "")
         case 4:
@@ -77,6 +77,12 @@ def _by_position(row: Sequence[Any], shape: Shape) -> RowParts | NoParts:
         case 6:
             return (row[0], row[1], row[2], row[3], row[4], (), {}, {"": row[5]})
     return NoParts(f"the row has {len(row)} value{'' if len(row) == 1 else 's'}; allowed are 2 to 6")
+
+
+def _is_of_bucket(row: Sequence[Any], shape: Shape) -> bool:
+    # A type that compares in its own way, such as an array or a text without regard to capitals, decides nothing.
+    pairs = ((row[0], shape.collection), (row[1], shape.bucket))
+    return all(isinstance(name, str) and plain_str(name) == plain_str(allowed or "") for name, allowed in pairs)
 
 
 def _by_key(row: Mapping[Any, Any], shape: Shape) -> RowParts | NoParts:

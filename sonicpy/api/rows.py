@@ -4,12 +4,13 @@ A generator or a stream of batches is never in memory as a whole.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypedDict
 
 from sonicpy._native.ids import are_names
+from sonicpy.api.columns import RowsOfBucket
 from sonicpy.api.missing import is_missing
 from sonicpy.api.row_parts import NoParts, RowParts, RowReader, no_row, reader_of, text_of_columns
 from sonicpy.api.shape import OBJECT_COLUMNS, TEXT_COLUMN, Shape
@@ -17,7 +18,7 @@ from sonicpy.api.tables import Columns, batches, is_table
 from sonicpy.arguments import language_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import check_names, is_iterable, object_name, plain_str, shown
-from sonicpy.tags import tags_of
+from sonicpy.tags import elements_of, tags_of
 from sonicpy.text_names import texts_of
 from sonicpy.values import plain_values
 from sonicpy.vectors import bits_of
@@ -122,11 +123,13 @@ def read_rows(rows: Any, shape: Shape) -> Iterator[Row | Refused]:
         rows: a table that `sonicpy.api.tables` reads; or an iterable of tables, and of rows: tuples and lists (object,
             text), (object, text, lang), (collection, bucket, object, text), (collection, bucket, object, text, lang) or
             (collection, bucket, object, text, lang, vector), dicts, and rows that have names, as
-            `sonicpy.api.row_parts` reads them.
+            `sonicpy.api.row_parts` reads them. Or a RowsOfBucket with one of these.
 
     Raises:
         InvalidArgument: `rows` is none of these, or a table lacks a column.
     """
+    if isinstance(rows, RowsOfBucket):
+        rows, shape = rows.rows, replace(shape, is_one_bucket=True)
     table = batches(rows)
     if table is not None:
         return _checked(_table_rows(table, shape), compat=shape.compat)
@@ -242,7 +245,7 @@ def extras_of_row(
         raise InvalidArgument(f"values is {shown(values)}; allowed is a dict")
     there = [one for one in tags if not is_missing(one)]
     if there:
-        lists = [[one] if isinstance(one, str) or not isinstance(one, Iterable) else one for one in there]
+        lists = [[one] if isinstance(one, str) or not is_iterable(one) else elements_of(one) for one in there]
         found["tags"] = tags_of(list(chain.from_iterable(lists)))
     if given := {
         name: value for name, value in values.items() if (has_removed and value is None) or not is_missing(value)

@@ -35,8 +35,10 @@ from sonicpy.index.mirrored import Drift, MirrorReport
 DRIFTED = 1
 ROWS_REFUSED = 3
 SHOWN_MAX = 5
-UNMARKED = re.compile(rb"\s*(?:[0\s:.-]*(?:0T0[0:.]*)?|false|f|no|n|none|null)\s*\Z", re.IGNORECASE)
-"""The pattern of texts that do not mark a row as deleted: also zeros, such as the date that MySQL has for no date."""
+UNMARKED = re.compile(rb"[0\s:.-]*(?:0T0[0:.]*)?|false|f|no|n|none|null", re.IGNORECASE)
+"""The pattern of texts that do not mark a row as deleted: also zeros, such as the date that MySQL has for no date. The
+texts have no blanks around them: with blanks in several parts of the pattern, n blanks would take n^3 steps.
+"""
 TAGS, VALUE, VECTOR = "tags:", "value:", "vector:"
 """The prefixes of the names of columns that hold the stored form of tags, of a value, and of a vector."""
 TEXT = "text:"
@@ -323,9 +325,9 @@ def is_marked(value: Any) -> bool:
     if is_missing(value):
         return False
     if isinstance(value, str):
-        return not UNMARKED.match(value.encode("utf-8", "replace"))
+        return not UNMARKED.fullmatch(value.encode("utf-8", "replace").strip())
     if isinstance(value, bytes | bytearray | memoryview):
-        return not UNMARKED.match(bytes(value).rstrip(b"\0"))
+        return not UNMARKED.fullmatch(bytes(value).rstrip(b"\0").strip())
     try:
         return bool(value != 0)
     except ArithmeticError:  # a Decimal of the kind sNaN

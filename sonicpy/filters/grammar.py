@@ -409,7 +409,7 @@ def _dict_number(name: str, value: AnyValue) -> int:
     found = number_in_value(value)
     if found is None:
         raise refused(
-            f"filter has {shown_part(value)} for {shown(name)}; allowed are whole numbers of 64 bits, dates and times, "
-            "a list of them, and (low, high)"
+            f"filter has {shown_part(value)} for {shown(name)}; allowed are whole numbers of 64 bits (floats only "
+            "below 2**53), dates and times, a list of them, and (low, high)"
         )
     return found

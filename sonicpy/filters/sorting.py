@@ -238,7 +238,7 @@ def _range_text(name: str, bounds: Any) -> str:
 
 
 def _wrong_bounds(name: str, found: str) -> InvalidArgument:
-    allowed = "a list of whole numbers of 64 bits, dates and times, and None"
+    allowed = "a list of whole numbers of 64 bits (floats only below 2**53), dates and times, and None"
     return refused(f"facets has {found} for {shown(name)}; allowed are {allowed}")
 
 

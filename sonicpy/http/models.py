@@ -46,9 +46,16 @@ def _named(value: object) -> object:
         return value
     if not isinstance(value, float) or not value.is_integer():
         raise PydanticCustomError("object_type", "the value is no name of an object")
-    if abs(value) > EXACT_MAX:
+    if abs(value) >= EXACT_MAX:
         raise PydanticCustomError("object_inexact", "the value may mean several whole numbers")
     return int(value)
+
+
+def _exact(value: object) -> object:
+    """Return a value. Raises an error that pydantic reports if it is a float that may mean several whole numbers."""
+    if isinstance(value, float) and abs(value) >= EXACT_MAX:
+        raise PydanticCustomError("value_inexact", "the value may mean several whole numbers")
+    return value
 
 
 LEFT_OUT: Any = None
@@ -321,7 +328,7 @@ FieldOfTags = Annotated[
     Field(max_length=TAGS_MAX, description="all tags of the object, in place of those before"),
 ]
 FieldOfValues = Annotated[
-    dict[str, int | str | None] | None,
+    dict[str, Annotated[int | str | None, BeforeValidator(_exact)]] | None,
     Field(
         max_length=VALUES_MAX,
         description="whole numbers by name, points such as 47.21/-1.55; null takes one away, the others stay",

@@ -85,6 +85,21 @@ def test_a_number_beyond_all_values_refuses_its_row_alone(run: Run, flag: str, n
     assert '"changed": 2' in report
 
 
+@pytest.mark.parametrize("flag", ["price=price", "price=price*100"])
+def test_a_float_that_may_mean_several_numbers_refuses_its_row_alone(run: Run, flag: str) -> None:
+    """A column of keys with a missing one is written as floats: 2**53 and 2**53 + 1 are the same one."""
+    parquet, arrow = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    prices = arrow.array([float(2**53 + 1), 7.0, None])
+    table = arrow.table({"id": ["1", "2", "3"], "text": ["amber", "birch", "cedar"], "price": prices})
+    parquet.write_table(table, "rows.parquet")
+    for verb, said in (("import", "row 1 is refused"), ("mirror", "row 1 was refused")):
+        said += (
+            ": the value price is 9007199254740992.0; allowed are a whole number of 64 bits (a float only below 2**53)"
+        )
+        report = run(verb, "rows.parquet", "--value", flag, "--bucket", verb, *TO_C, "--json", status=3, said=said)
+        assert '"refused": 1' in report or '"refused_count": 1' in report
+
+
 def test_a_factor_of_many_digits(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     for verb in ("import", "mirror"):
         with pytest.raises(SystemExit):

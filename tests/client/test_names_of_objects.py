@@ -77,3 +77,33 @@ def test_rows_that_have_names(index: Any) -> None:
     assert report.refused[0].reason == "the row has no collection and no bucket; it has shelf, title, room, isbn"
     assert [index.count(name, "r1") for name in ("s1", "names")] == [0, 0]
     assert index.count("names", "wrong") == 0
+
+
+def test_a_bucket_refuses_rows_of_other_buckets(index: Any) -> None:
+    numpy = pytest.importorskip("numpy")
+    rows = [
+        ("names", "own", "o1", "kiwi"),
+        ["names", "own", "o2", "kiwi", "none"],
+        ("a1", "nike", "shirt", "red cotton shirt"),
+        ["names", "others", "o3", "kiwi", "none"],
+        ("other", "own", "o4", "kiwi", "none", None),
+        (numpy.array(["a", "b"]), "own", "o5", "kiwi"),
+        {"collection": "a1", "bucket": "nike", "id": "o6", "text": "kiwi"},
+        ("o7", "kiwi"),
+    ]
+    report = index.bucket("names", "own").push_many(rows, lang="none")
+    allowed = "allowed is 'own' of 'names'"
+    assert report.refused == [
+        (2, "shirt", f"the row is of the bucket 'nike' of 'a1'; {allowed}"),
+        (3, "o3", f"the row is of the bucket 'others' of 'names'; {allowed}"),
+        (4, "o4", f"the row is of the bucket 'own' of 'other'; {allowed}"),
+        (5, "o5", f"the row is of the bucket 'own' of a value of type ndarray; {allowed}"),
+    ]
+    assert index.objects("names", "own") == ["o1", "o2", "o6", "o7"], "a row with names is of the bucket"
+    assert [index.buckets(name) for name in ("a1", "other")] == [[], []]
+    assert index.objects("names", "others") == []
+
+
+def test_wrong_rows_of_a_bucket_have_the_usual_sentence(index: Any) -> None:
+    with pytest.raises(InvalidArgument, match="^rows is of type str; allowed are "):
+        index.bucket("names", "own").push_many("text")

@@ -120,7 +120,8 @@ def test_a_wrong_body_is_a_sentence(client: TestClient, content: str, media_type
 
 
 VECTORS = "allowed are at most 1,024 numbers, base 64, and objects of these by column"
-EXACT = "allowed are strings and whole numbers, those above 2**53 as digits alone"
+EXACT = "allowed are strings and whole numbers, those from 2**53 on as digits alone"
+EXACT_VALUE = "allowed are whole numbers, those from 2**53 on as digits alone"
 
 
 @pytest.mark.parametrize(
@@ -136,6 +137,7 @@ EXACT = "allowed are strings and whole numbers, those above 2**53 as digits alon
         ("flush", {"filter": None}, "filter is null; allowed are strings"),
         ("push", {"object": 1e300}, f"object is 1e+300; {EXACT}"),
         ("flush", {"object": -1e17}, f"object is -1e+17; {EXACT}"),
+        ("push", {"object": 2.0**53}, f"object is 9007199254740992.0; {EXACT}"),
         ("push", {"text": None}, "text is null; allowed are strings"),
         ("query", {"limit": 1.5}, "limit is 1.5; allowed are whole numbers"),
         ("query", {"match": "most"}, "match is 'most'; allowed are all, any, auto"),
@@ -146,6 +148,7 @@ EXACT = "allowed are strings and whole numbers, those above 2**53 as digits alon
         ("push", {"vector": [None]}, f"vector is [None]; {VECTORS}"),
         ("push", {"vector": {"m": 5}}, f"vector is {{'m': 5}}; {VECTORS}"),
         ("push", {"values": {"price": 1.5}}, "values.price is 1.5; allowed are whole numbers"),
+        ("push", {"values": {"key": 2.0**53}}, f"values.key is 9007199254740992.0; {EXACT_VALUE}"),
     ],
 )
 def test_a_wrong_value_is_a_sentence(client: TestClient, path: str, wrong: dict[str, Any], says: str) -> None:
@@ -222,3 +225,17 @@ def test_bodies_have_limits(client: TestClient) -> None:
         assert answer.status_code in (400, 422)
         assert answer.json()["detail"]
     assert client.post("/v1/push", json={**SCOPE, "object": "o", "text": "x", "colour": 1}).status_code == 422
+
+
+def test_tags_and_values_that_mean_something_else_refuse_their_row(index: sonicpy.Index, client: TestClient) -> None:
+    wrong = ({"tags": {"red": 1}}, {"values": {"key": 2.0**53}}, {"tags": ["red"], "values": {"key": 7.0}})
+    rows = [json.dumps({**SCOPE, "object": f"row:{place}", "text": "tagged", **one}) for place, one in enumerate(wrong)]
+    for ways in ("", "?upsert=true"):
+        found = client.post(f"/v1/bulk{ways}", content="\n".join(rows)).json()
+        assert (found["pushed"], found["refused"]) == (1, 2)
+        reasons = [row["reason"].partition(",")[0] for row in found["first_refused"]]
+        assert reasons[0] == "tags is of type dict; allowed is a list of tags"
+        assert reasons[1].startswith("the value key is 9007199254740992.0; allowed are a whole number of 64 bits")
+    assert index.query("messages", "default", "tagged") == ["row:2"]
+    answer = client.post("/v1/push", json={**SCOPE, "object": "o", "text": "t", "tags": {"red": 1}})
+    assert (answer.status_code, answer.json()["detail"]) == (422, "tags is {'red': 1}; allowed are lists")

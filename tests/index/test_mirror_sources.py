@@ -4,6 +4,7 @@ import contextlib
 import json
 import re
 import sqlite3
+import time
 from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal
@@ -211,6 +212,17 @@ GONE: tuple[Any, ...] = (
 def test_values_that_mark_a_deleted_row() -> None:
     assert [value for value in LIVE if is_marked(value)] == []
     assert [value for value in GONE if not is_marked(value)] == []
+
+
+@pytest.mark.parametrize("filled", [b" ", b"0", b"0 ", b"\n\t", b"0T0"])
+def test_long_texts_of_blanks_and_zeros_are_read_at_once(filled: bytes) -> None:
+    """20,000 blanks and a word took 10^12 steps."""
+    long, began = filled * 20_000, time.process_time()
+    for value in (long + b"x", (long + b"x").decode(), b"x" + long, long + b"x" + long):
+        assert is_marked(value)
+    assert is_marked(long) == is_marked(long.decode()) == (filled == b"0T0")
+    assert not is_marked(b" " * 20_000 + b"false" + b" " * 20_000 + bytes(9))
+    assert time.process_time() - began < 5
 
 
 def test_values_of_numpy_and_pandas_that_mark_a_deleted_row() -> None:

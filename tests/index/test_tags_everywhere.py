@@ -85,6 +85,31 @@ def test_a_decimal_that_is_whole_is_a_value() -> None:
         assert value_of("n", Decimal(text)) == (value, False)
 
 
+@pytest.mark.parametrize("inexact", [2.0**53, -(2.0**53), float(2**53 + 1), 1e18])
+def test_a_float_that_may_mean_several_numbers_is_no_value(index: sonicpy.Index, inexact: float) -> None:
+    """A column of numbers in pandas with a missing value holds floats: two different keys became equal ones."""
+    rows = [{"id": 1, "text": "a", "n": inexact}, {"id": 2, "text": "a", "n": 2.0**53 - 1}, {"id": 3, "text": "a"}]
+    report = index.push_many(rows, collection="c", bucket="b", values=["n"])
+    rule = r"a whole number of 64 bits (a float only below 2**53), a date or a time"
+    assert [one.reason.partition(";")[0] for one in report.refused] == [f"the value n is {inexact!r}"]
+    assert rule in report.refused[0].reason
+    assert held(index) == {"2": {"values": {"n": 2**53 - 1}}, "3": {}}
+    assert index.query("c", "b", "a", filter={"n": 2.0**53 - 1}) == ["2"]
+    with pytest.raises(InvalidArgument, match=r"^filter has .* \(floats only below 2\*\*53\)"):
+        index.query("c", "b", "a", filter={"n": inexact})
+    assert value_of("n", int(inexact)) == value_of("n", Decimal(inexact)) == (int(inexact), False)
+
+
+def test_a_float_of_numpy_names_an_object_only_if_it_means_one_number(index: sonicpy.Index) -> None:
+    numpy = pytest.importorskip("numpy")
+    for kind, bound in ((numpy.float16, 2**11), (numpy.float32, 2**24), (numpy.float64, 2**53)):
+        index.push("c", "b", kind(bound - 1), "a")
+        assert index.exists("c", "b", str(bound - 1))
+        for wrong in (bound, -bound, bound + 1):
+            with pytest.raises(InvalidArgument, match="^object is .*; allowed are 1 to 128 bytes"):
+                index.push("c", "b", kind(wrong), "a")
+
+
 def test_tags_are_compared_after_normalisation(index: sonicpy.Index) -> None:
     index.push("c", "b", "o", "", tags=["e\u0301", "\u00e9", "Ben & Jerry's", "M\u00fcller, Thomas"])
     assert held(index)["o"]["tags"] == ["Ben & Jerry's", "M\u00fcller, Thomas", "\u00e9"]
@@ -181,6 +206,49 @@ def test_export_and_import(index: sonicpy.Index, tmp_path: Path) -> None:
     with index.engine.read() as view:
         first = next(iter(lines(view, None, None)))
     assert {"tags", "values"} <= set(first["uses"]), "older versions refuse the export"
+
+
+class WithoutElements:
+    """A value that looks as if it had elements, as a scalar of some kinds of tensors does."""
+
+    def __iter__(self) -> Iterator[str]:
+        raise TypeError("iteration over a scalar")
+
+
+def test_tags_that_are_no_list_refuse_their_row_alone(index: sonicpy.Index, shared_server: Server) -> None:
+    numpy = pytest.importorskip("numpy")
+    given: list[Any] = [numpy.array("red"), WithoutElements(), {"red": 1}, {}, numpy.array(["a", "b"]), b"red"]
+    said = {
+        0: "tags is a list with a value of type ndarray; allowed are tags of",
+        1: "tags is of type WithoutElements, from which no elements can be read (iteration over a scalar); allowed",
+        2: "tags is of type dict; allowed is a list of tags",
+        3: "tags is of type dict; allowed is a list of tags",
+        5: "tags is b'red'; allowed is a list of tags",
+    }
+    rows = [{"id": number, "text": "a", "t": one} for number, one in enumerate(given)]
+    with sonicpy.connect(f"sonic://:SecretPassword@127.0.0.1:{shared_server.port}") as client:
+        for target in (index, client):
+            bucket = target.bucket("lists", "b")
+            for upsert in (False, True):
+                report = bucket.push_many(rows, tags="t", upsert=upsert)
+                assert (report.indexed, [one.row for one in report.refused]) == (1, list(said))
+                for one in report.refused:
+                    assert one.reason.startswith(said[one.row])
+            for place in said:
+                with pytest.raises(InvalidArgument, match="^tags is .*; allowed is a list of tags"):
+                    bucket.push("o", "a", tags=given[place])
+                with pytest.raises(InvalidArgument, match="^tags is .*; allowed is a list of tags"):
+                    bucket.tag("o", given[place])
+            assert bucket.objects() == ["4"]
+        client.flush("lists")
+    assert [one.fields["tags"] for one in index.holdings("lists", "b")] == [["a", "b"]]
+
+
+def test_a_column_of_structs_gives_no_tags(index: sonicpy.Index) -> None:
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame({"id": [1], "text": ["a"], "t": [{"color": "red", "size": "xl"}]})
+    report = index.push_many(table, collection="c", bucket="b", tags="t")
+    assert report.refused == [(0, "1", "tags is of type dict; allowed is a list of tags")]
 
 
 def test_compat_mode_has_neither(tmp_path: Path) -> None:

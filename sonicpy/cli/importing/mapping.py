@@ -15,7 +15,7 @@ from sonicpy.cli.importing.json_reasons import reason_of
 from sonicpy.cli.importing.row_sources import SourceRow
 from sonicpy.cli.scoped import DEFAULT_BUCKET
 from sonicpy.errors import InvalidArgument, SonicError
-from sonicpy.ids import check_names, check_object, object_name
+from sonicpy.ids import EXACT_MAX, check_names, check_object, object_name
 from sonicpy.index.ingest.exported import FIELDS_KEY, facts_of, is_bucket, is_of_synonyms, others_of, terms_of
 from sonicpy.langcodes import language_code
 from sonicpy.rules import FIRST
@@ -297,9 +297,12 @@ def split_tags(value: object, separator: str | None) -> object:
 
 def scaled(value: object, scale: int) -> object:
     """Return the value of a field, multiplied by `scale` if it is a number; a text that is a number, a date or a time
-    is read. A number that cannot be multiplied, such as 1e999999, can be no value either: it stays as it is."""
+    is read. A number that can be no value, because it cannot be multiplied, such as 1e999999, or is a float from 2**53
+    on, stays as it is."""
     if isinstance(value, str):
         value = read_text(value)
+    if isinstance(value, float) and abs(value) >= EXACT_MAX:
+        return value
     if scale != 1 and isinstance(value, int | float | Decimal) and not isinstance(value, bool):
         with suppress(ArithmeticError):
             return Decimal(str(value)) * scale

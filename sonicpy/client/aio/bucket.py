@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, Protocol, Unpack
 
+from sonicpy.api.columns import RowsOfBucket
 from sonicpy.api.counted import Counted
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.facets import Facets
@@ -198,9 +199,11 @@ class AsyncBucket:
         tags: str | Sequence[str] | None = None,
         values: Sequence[str] | Mapping[str, str] = (),
     ) -> PushReport:
-        """Push many texts; return how many were indexed, and which were refused. See `AsyncClient.push_many`."""
+        """Push many texts; return how many were indexed, and which were refused: rows by position that name another
+        bucket, too. See `AsyncClient.push_many`.
+        """
         return await self._client.push_many(
-            rows,
+            RowsOfBucket(rows),
             collection=self.collection,
             bucket=self.bucket,
             object=object,
