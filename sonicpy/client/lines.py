@@ -14,6 +14,8 @@ from sonicpy.options import OPTIONS, TAGS, VALUES, written
 from sonicpy.search import FacetSearch, Search
 
 NO_WORDS = quoted("\n")
+OPTIONS_BYTES = 64
+"""The bytes that a line of PUSH or POP leaves free for options, such as LANG."""
 """The quoted text for a text without words; servers refuse an empty one."""
 
 
@@ -143,15 +145,17 @@ def _room(server: ServerInfo, head: str, tail: str) -> int:
 
 
 def text_lines(server: ServerInfo, head: str, text: str, tail: str) -> list[str]:
-    """Return the lines that send a text, as many as it needs; each begins with `head` and ends with `tail`.
+    """Return the lines that send a text, as many as it needs; each begins with `head` and ends with `tail`. A text is
+    cut at the same places for POP as for PUSH with options of at most OPTIONS_BYTES.
 
     Raises:
         InvalidArgument: the text is not Unicode.
         TooLong: the names leave no room for text.
     """
     room_bytes = _room(server, head, tail)
+    spare_bytes = len("PUSH") - len(head.partition(" ")[0]) + max(OPTIONS_BYTES - len(tail.encode()), 0)
     try:
-        return [f"{head}{piece}{tail}" for piece in quoted_pieces(text, room_bytes)]
+        return [f"{head}{piece}{tail}" for piece in quoted_pieces(text, max(room_bytes - spare_bytes, SMALLEST_ROOM))]
     except UnicodeEncodeError as error:
         raise not_unicode("text", error) from error
 

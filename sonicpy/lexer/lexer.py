@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import Stemmer
 
 from sonicpy._native.analyzer import Analyzer, BoundAnalyzer, prepared
+from sonicpy._native.digest import normal_text
 from sonicpy._native.stop_set import StopSet
 from sonicpy._native.terms import STOP, Terms
 from sonicpy.late import late
@@ -361,8 +362,12 @@ class Lexer:
         return list(found)
 
     def readings(self, text: str) -> list[str]:
-        """Return a text as `lex` reads it in each language: as it is, and with the Turkish i if that differs."""
-        return [text] if self._compat else list(dict.fromkeys((text, turkish.folded(text))))
+        """Return a text as `lex` reads it in each language: as it is, as UPSERT stores it, with one blank for any white
+        space, and with the Turkish i if that differs.
+        """
+        if self._compat:
+            return [text]
+        return list(dict.fromkeys(each for one in (text, normal_text(text)) for each in (one, turkish.folded(one))))
 
     def analyser(self) -> dict[str, str]:
         """Return the settings that decide the terms that PUSH stores, by key; a store saves and compares them."""

@@ -5,6 +5,7 @@ break.
 import socket
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -308,3 +309,15 @@ def test_whatever_ends_push_many_says_where_to_go_on(connect: Connect) -> None:
         rest = client.push_many([(f"o:{number}", "text") for number in range(512, 2000)], collection="c", bucket="b")
         assert rest.indexed == 2000 - 512
     assert objects_of(fake.lines) == {f"o:{number}" for number in range(2000)}
+
+
+@pytest.mark.parametrize("options", [{}, {"lang": "eng"}, {"lang": "fra", "tags": ["one", "two"]}])
+@pytest.mark.parametrize("run", ["a" * 45_000, "ab_" * 9_000, "한" * 9_000, "a photo " + "f" * 21_000 + " end"])
+def test_pop_takes_back_the_pieces_of_push(
+    connect: Connect, shared_server: Server, request: pytest.FixtureRequest, run: str, options: dict[str, Any]
+) -> None:
+    collection = collection_of(request)
+    with connect(url_of(shared_server)) as client:
+        client.push(collection, "b", "o", run, **options)
+        assert client.pop(collection, "b", "o", run) > 0
+        assert not client.exists(collection, "b", "o")

@@ -2,17 +2,20 @@
 
 import time
 import tracemalloc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from sonicpy._native.planner import EXPANDED_WORDS
-from sonicpy.index.search import sonic
+from sonicpy.index.search import several, sonic
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.bm25 import plan_bm25
 from sonicpy.index.search.planners.spacing import other_spellings
 from sonicpy.index.search.sketch import EXPANDED_MAX, sketch_query
+from sonicpy.store.rows.keys import scope_of
+from sonicpy.store.views.bucket_reader import TagReader
 from tests.index.shorthand import B, C, found, open_index, push
 from tests.support.patience import is_below
 
@@ -119,3 +122,62 @@ def test_long_words_fill_no_cache(tmp_path: Path) -> None:
         finally:
             tracemalloc.stop()
         assert held < 3 * len(words) * len(words[0]), "the answers keep each word once"
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    """Return the least CPU time of three runs in seconds."""
+    took = []
+    for _ in range(3):
+        began = time.thread_time()
+        work()
+        took.append(time.thread_time() - began)
+    return min(took)
+
+
+def test_the_time_of_a_phrase_is_linear_in_its_words(tmp_path: Path) -> None:
+    with open_index(tmp_path, store__order=True) as index:
+        push(index, "object", "weather")
+        few, many = (" ".join(f"x{number}" for number in range(size)) for size in (1_500, 12_000))
+        ratios = [
+            seconds_of(lambda: index.query(C, B, "", phrase=many))
+            / seconds_of(lambda: index.query(C, B, "", phrase=few))
+            for _ in range(2)
+        ]
+        assert min(ratios) < 24, "8 times the words; 64 for the square"
+
+
+def test_equal_beginnings_of_buckets_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+    monkeypatch.setattr(several, "scope_of", lambda key: read.append(key) or scope_of(key))
+    with open_index(tmp_path) as index:
+        for number in range(20):
+            index.push(C, f"b{number}", "object", "weather")
+        assert len(index.query(C, ["b0", *["b*", "b1*", "*"] * 300], "weather", limit=50)) == 20
+        assert len(read) == 40, "those of b* and those of *"
+
+
+def test_rules_of_synonyms_beyond_the_first_matches_cost_nothing(tmp_path: Path) -> None:
+    rules = [", ".join(["weather", *(f"v{number}x{other}" for other in range(15))]) for number in range(5_000)]
+    with open_index(tmp_path) as index:
+        index.set_synonyms(C, rules)
+        push(index, "object", "weather")
+        assert found(index, "weather") == ["object"]
+        assert is_below(seconds_of(lambda: index.query(C, B, "weather v1x1")), 0.02)
+
+
+def test_a_group_by_tags_reads_those_of_its_hits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+    starting = TagReader.starting
+
+    def count(reader: TagReader, *given: bytes) -> Iterator[object]:
+        for each in starting(reader, *given):
+            read.append(each)
+            yield each
+
+    monkeypatch.setattr(TagReader, "starting", count)
+    with open_index(tmp_path) as index:
+        for number in range(200):
+            index.push(C, B, f"o{number}", f"word{number}", tags=[f"author:{number}"])
+        hits = index.query(C, B, "word7", group="author:")
+        assert (list(hits), hits.groups) == (["o7"], ["author:7"])
+        assert len(read) <= 2

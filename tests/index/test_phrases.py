@@ -378,3 +378,13 @@ def test_phrases_in_fields_hold_the_forms_of_words(tmp_path: Path) -> None:
         for text in ('"new hotels"', 'title:"new hotels"', 'york title:"new hotels"'):
             assert list(index.query("c", "b", text, syntax="web", lang="eng")) == ["one"], text
         assert list(index.query("c", "b", '"new hotels"', syntax="web", fields="title", lang="eng")) == ["one"]
+
+
+@pytest.mark.parametrize(("phrase", "expected"), [("call foo.bar", ["1"]), ("call foo bar", ["4"])])
+def test_a_part_of_a_joined_word_does_not_take_its_place(tmp_path: Path, phrase: str, expected: list[str]) -> None:
+    with opened(tmp_path / "i") as index:
+        for name, text in (("1", "call foo.bar now"), ("2", "call bar and later foo"), ("3", "a foo, then call bar")):
+            index.push("c", "b", name, text)
+        index.push("c", "b", "4", "call foo bar")
+        assert sorted(index.query("c", "b", "", phrase=phrase)) == expected
+        assert sorted(index.query("c", "b", f'"{phrase}"', syntax="web")) == expected

@@ -73,6 +73,9 @@ def hidden(text: str, cut: Lexer = NEWER) -> list[str]:
         ("「.NET」 “.gitignore” 使用.NET", "net .net gitignore .gitignore 使用", "net gitignore 使用"),
         ("学习C++编程", "学习 c c++ 编程", "学习 c 编程"),
         ("foo 日本+ 🎉+ day", "foo 日本 🎉 day", "foo 日本 day"),
+        # numbers before addresses
+        ("port 443 10.0.0.17, 1.5 10.0.0.17:8080", "port 443 10.0.0.17 1 5 8080", "port 443 10 0 17 1 5 8080"),
+        ("06 12.34.56.78.90 and +49 30.12.34.56", "06 12 34 56 78 90 and 49 30", "06 12 34 56 78 90 and 49 30"),
         ("C++é C#é ∑.NET é.net C+\u0301", "c é net .net é.net", "c é net é.net"),
         # invisible characters
         ("\u2068Anna\u2069 wrote \ufeffC++\u2060", "anna wrote c c++", "anna\u2069 wrote c"),

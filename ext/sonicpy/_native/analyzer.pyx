@@ -168,7 +168,7 @@ cdef class BoundAnalyzer:
         cdef Scan scan
         cdef Match match
         cdef Py_ssize_t plain = 0
-        begin_scan(&scan, self._analyzer._at_borders, self._analyzer._bigrams)
+        begin_scan(&scan, self._analyzer._at_borders, self._analyzer._bigrams, self._analyzer._is_newer)
         while next_match(text, size, &scan, &match):
             self.add_words(terms, text + plain, match.begin - plain, 0)
             self.add_pattern(terms, text + match.begin, &match)

@@ -40,6 +40,7 @@ cdef struct Match:
 cdef struct Scan:
     bint at_borders  # matches begin and end at word borders
     bint spaced  # letters of scripts without blanks belong to no match
+    bint newer  # a phone number ends before an address
     Py_ssize_t at  # the next match begins here or later
     Py_ssize_t checked  # up to here a byte was found without which no pattern matches
     Run mail
@@ -49,10 +50,11 @@ cdef struct Scan:
     Run identifier
 
 
-cdef inline void begin_scan(Scan *scan, bint at_borders, bint spaced) noexcept nogil:
+cdef inline void begin_scan(Scan *scan, bint at_borders, bint spaced, bint newer) noexcept nogil:
     memset(scan, 0, sizeof(Scan))
     scan.at_borders = at_borders
     scan.spaced = spaced
+    scan.newer = newer
 
 
 cdef inline bint next_match(const uint8_t *text, Py_ssize_t size, Scan *scan, Match *match) noexcept nogil:
@@ -116,7 +118,7 @@ cdef inline Pattern match_at(
         end[0] = match_ipv4(text, size, at, scan.at_borders, scan.spaced, core_end)
         if end[0] >= 0:
             return IPV4
-        end[0] = core_end[0] = match_phone(text, size, at, scan.at_borders, scan.spaced)
+        end[0] = core_end[0] = match_phone(text, size, at, scan.at_borders, scan.spaced, scan.newer)
         if end[0] >= 0:
             return PHONE
     if at >= scan.domain.end:
@@ -312,20 +314,27 @@ cdef inline bint is_phone_separator(uint8_t byte, bint at_borders) noexcept nogi
 
 
 cdef inline Py_ssize_t match_phone(
-    const uint8_t *text, Py_ssize_t size, Py_ssize_t at, bint at_borders, bint spaced
+    const uint8_t *text, Py_ssize_t size, Py_ssize_t at, bint at_borders, bint spaced, bint newer
 ) noexcept nogil:
     """Return the end of a phone number, or -1: perhaps a plus, then at least five digits.
 
     Between two digits there may be one blank, dot or hyphen; without `at_borders`, as in Sonic, any ASCII white space
-    counts as a blank.
+    counts as a blank. With `newer`, a number without a plus ends before a blank and an IPv4 address (port 443
+    10.0.0.17).
     """
     cdef int digits = 0, width
-    cdef Py_ssize_t end = -1, separated
-    if text[at] == c'+':
+    cdef Py_ssize_t end = -1, separated, address_end
+    cdef bint has_plus = text[at] == c'+'
+    if has_plus:
         at += 1
     while at < size:
         separated = at + 1 if digits and is_phone_separator(text[at], at_borders) else at
         if not properties_at(text, size, separated) & DIGIT:
+            break
+        if (
+            newer and separated > at and text[at] == c' ' and not has_plus
+            and match_ipv4(text, size, separated, at_borders, spaced, &address_end) >= 0
+        ):
             break
         decode(text, separated, &width)
         at = separated + width

@@ -4,7 +4,7 @@ A substitute is not replaced again by its own substitutes, so cycles of rules ar
 """
 
 from collections.abc import Iterator
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sonicpy._native.terms import Terms
@@ -40,7 +40,12 @@ class SynonymLookup:
         by_first, words = self._by_first, terms.words
         if not any(word in by_first for word in words):
             return NO_MATCHES
-        return tuple(islice(dict.fromkeys(self._found(terms)), MATCHES_MAX))
+        found: dict[Match, None] = {}
+        for match in self._found(terms):
+            found[match] = None
+            if len(found) == MATCHES_MAX:
+                break
+        return tuple(found)
 
     def _found(self, terms: Terms) -> Iterator[Match]:
         numbered = {word: number for number, word in enumerate(terms.words)}

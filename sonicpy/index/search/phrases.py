@@ -105,11 +105,14 @@ def with_phrases(plan: Plan, terms: Terms, statistics: Statistics, matching: Mat
     forms: dict[int, list[bytes]] = {}
     for clause in plan.clauses:
         if clause.role & BRINGS:
-            if clause.term in among:  # alternatives joined in one clause come before the clause of the word alone
-                forms.pop(clause.term, None)
             whole = (slot for slot in clause.slots if slot.how in ("exact", "form") and not slot.together)
             # The order is that of all words of an object, whatever fields the query names.
-            forms.setdefault(clause.term, []).extend(plain_word(word) for slot in whole for word in slot.words)
+            held = [plain_word(word) for slot in whole for word in slot.words]
+            before = forms.get(clause.term)
+            if before is None or clause.term in among:  # alternatives joined in one clause come before the word alone
+                forms[clause.term] = held
+            else:  # a word written apart has a clause for each piece: a piece alone is not the word
+                forms[clause.term] = [word for word in before if word in held]
     known: dict[bytes, tuple[bytes, ...]] = {}
     for word in dict.fromkeys(word.encode() for _, words in demands.phrases for word in words):
         number = numbers.get(word, -1)

@@ -94,9 +94,13 @@ def _named(view: "ReadableView", collection: str, first: str, elements: Sequence
         elements: further names, and beginnings of names.
     """
     found = dict.fromkeys((first,))
-    for element in elements:
+    begun: set[str] = set()
+    for element in dict.fromkeys(elements):
         name, is_beginning = name_of(element)
         if is_beginning:
+            if any(name[:size] in begun for size in range(len(name))):
+                continue
+            begun.add(name[:-1])
             prefix = scope_key(collection, name[:-1])
             rows = view.transaction.some_rows(SCOPES, prefix, most + 1, prefix)
             found.update(dict.fromkeys(scope_of(key).bucket for key, _ in rows if key.startswith(prefix)))

@@ -5,7 +5,8 @@ several such tags is in several groups.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple, Protocol, cast
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, cast
 
 from sonicpy._native.column_mask import LazyWindows, OneOf
 from sonicpy._native.mask import AnyOf, Mask, NotIn, both, settled
@@ -112,11 +113,14 @@ class TagGroups:
         self._lengths = reader.length_masks()
         self._tags = cast(TagReader | None, reader.tags)
         self._prefix = prefix
-        self._rows = [] if self._tags is None else list(self._tags.starting(prefix.encode()))
+
+    @cached_property
+    def _rows(self) -> list[tuple[bytes, Any]]:
+        return [] if self._tags is None else list(self._tags.starting(self._prefix.encode()))
 
     def of(self, iids: list[int]) -> Sequence[Sequence[GroupKey]]:
         """Return the groups of objects; see `Groups`."""
-        if self._tags is None or not self._rows:
+        if self._tags is None or next(iter(self._tags.starting(self._prefix.encode())), None) is None:
             return [()] * len(iids)
         return [[tag for tag in held if tag.startswith(self._prefix)] for held in self._tags.tags_of(iids)]
 

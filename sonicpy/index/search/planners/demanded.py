@@ -159,6 +159,7 @@ class Demanded:
         typed, and except corrections that FUZZY asks for. The words of phrases keep their compounds.
         """
         signed = self._demands.signed()
+        looked_for = {*self._demands.begun, *self._demands.inner}
         kept = {"exact", "form", "correction" if self._demands.edits else "exact"}
         for clause in clauses:
             if clause.term not in signed or not _is_typed(clause):
@@ -167,7 +168,7 @@ class Demanded:
                 clause.slots[:] = [slot for slot in clause.slots if slot.how != "synonym"]
             else:
                 clause.slots[:] = [slot for slot in clause.slots if slot.how in kept]
-                if clause.term not in self._demands.begun and clause.term not in self._demands.inner:
+                if clause.term not in looked_for:
                     self._add_joined(clause)
 
     def _add_joined(self, clause: Clause) -> None:
@@ -180,12 +181,13 @@ class Demanded:
     # -- words that represent many ---------------------------------------------------------------------------------
 
     def _represent_many(self, clauses: list[Clause], last: Clause | None) -> None:
+        begun, inner = set(self._demands.begun), set(self._demands.inner)
         for clause in clauses:
             if not _is_typed(clause):
                 continue
-            if clause.term in self._demands.begun and clause is not last:
+            if clause.term in begun and clause is not last:
                 complete(self._unedited, clause, [clause], self._search, Rarely)
-            elif clause.term in self._demands.inner:
+            elif clause.term in inner:
                 self._add_holding(clause)
 
     def _add_holding(self, clause: Clause) -> None:
@@ -218,16 +220,16 @@ class Demanded:
     # -- roles -----------------------------------------------------------------------------------------------------
 
     def _set_roles(self, clauses: list[Clause]) -> None:
-        demands = self._demands
-        signed = {*demands.required, *demands.begun, *demands.inner}
+        required, inner = set(self._demands.required), set(self._demands.inner)
+        signed = {*required, *self._demands.begun, *inner}
         typed = [clause for clause in clauses if clause.term in signed and _is_typed(clause)]
         for clause in typed:
             clause.role |= BRINGS
         set_match(clauses, self._terms, self._match, Rarely)
         for clause in typed:
-            if clause.term in demands.required:
+            if clause.term in required:
                 clause.role |= REQUIRED
-            elif clause.term in demands.inner and self._match != "all":
+            elif clause.term in inner and self._match != "all":
                 clause.role &= ~REQUIRED
 
     # -- alternatives ----------------------------------------------------------------------------------------------
