@@ -316,8 +316,9 @@ def test_whatever_ends_push_many_says_where_to_go_on(connect: Connect) -> None:
 def test_pop_takes_back_the_pieces_of_push(
     connect: Connect, shared_server: Server, request: pytest.FixtureRequest, run: str, options: dict[str, Any]
 ) -> None:
-    collection = collection_of(request)
+    place = (collection_of(request), "b", f"o{len(run)}:{len(options)}")
     with connect(url_of(shared_server)) as client:
-        client.push(collection, "b", "o", run, **options)
-        assert client.pop(collection, "b", "o", run) > 0
-        assert not client.exists(collection, "b", "o")
+        client.push(*place, run, **options)
+        assert client.pop(*place, run) > 0
+        assert client.count_object_words(*place) == 0
+        assert client.exists(*place) == ("tags" in options)
