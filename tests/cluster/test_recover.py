@@ -126,6 +126,24 @@ def test_only_a_replica_of_another_log_adopts_the_present_one(
     assert given == [("n1", order), ("n2", "reset")]
 
 
+@pytest.mark.parametrize("wish", [Wish(source="n1", anyway=True), Wish(node="n2"), Wish(node="n2", anyway=True)])
+def test_no_node_waits_for_changes_that_a_recovery_gave_up(wish: Wish, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[int] = []
+
+    async def give(*_: object, **__: object) -> str:
+        return "7"
+
+    async def tell(connection: object, partition: int) -> None:
+        told.append(partition)
+
+    monkeypatch.setattr(recover, "give_order", give)
+    monkeypatch.setattr(recover, "give_watched_order", give)
+    monkeypatch.setattr(recover, "tell_recovery", tell)
+    answered = {"n1": {"replicas": {"0": held(7)}}, "n2": {"replicas": {"0": held(130, LOST, ahead=True)}}}
+    asyncio.run(recover._recover_partition(None, Layout(1, 2, ("n1", "n2")), LOG, answered, 0, wish, print))  # type: ignore[arg-type]
+    assert told == [0]
+
+
 # -- with replicas -----------------------------------------------------------------------------------------------------
 
 

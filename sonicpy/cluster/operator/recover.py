@@ -186,8 +186,7 @@ async def _recover_partition(
         position = await give_watched_order(connection, wish.source, order, timeout_s=READING_S)
         say(f"partition {partition}: {wish.source} is right, and is at {position}")
     await _reset(connection, targets, partition, say)
-    if wish.source:
-        await tell_recovery(connection, partition)
+    await tell_recovery(connection, partition)  # after --node --anyway, too: the log lacks what the replica held
 
 
 def check_source(held: dict[str, Any], log: Epoch, partition: int, source: str) -> None:
