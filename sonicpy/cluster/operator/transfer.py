@@ -81,11 +81,10 @@ def import_folder(brokers: str, folder: Path, config: Config, say: "Say") -> int
 
     Raises:
         ConfigError: the brokers hold no cluster, or the settings are not those of the cluster.
-        StoreError: the folder holds no store and no backup, the brokers do not answer, or a partition did not
-            acknowledge in time; a collection would have too many rules of synonyms.
+        StoreError: the folder holds no store and no backup, or an incomplete one of a cluster; the brokers do not
+            answer, or a partition did not acknowledge in time; a collection would have too many rules of synonyms.
     """
-    sources = list(sources_in(folder))
-    return asyncio.run(_import(brokers, sources, config, say))
+    return asyncio.run(_import(brokers, sources_in(folder), config, say))
 
 
 def restore(brokers: str, folder: Path, config: Config, say: "Say") -> int:
@@ -124,24 +123,35 @@ def backup(brokers: str, folder: Path, say: "Say") -> int:
     return asyncio.run(_backup(brokers, folder, say))
 
 
-def sources_in(folder: Path) -> Iterator[Path]:
-    """Yield the folder if it holds a store or a backup; else the numbered folders in it that hold one.
+def sources_in(folder: Path) -> list[Path]:
+    """Return the folder if it holds a store or a backup; else those of all partitions, if it holds the backup of a
+    cluster; else the numbered folders in it that hold a store.
 
     Raises:
-        StoreError: neither is there.
+        StoreError: none of them is there, or the backup of a cluster is incomplete.
     """
-    if holds_store(folder) or (folder / BACKUP_FILE).exists():
-        yield folder
-        return
-    parts = [path for path in sorted(folder.glob("[0-9]" * 4)) if holds_store(path) or (path / BACKUP_FILE).exists()]
-    if not parts:
+    if (folder / NOTES_FILE).exists():
+        return _read_notes(folder)[0]
+    if _holds_content(folder):
+        return [folder]
+    numbered = [path for path in sorted(folder.glob("[0-9]" * 4)) if _holds_content(path)]
+    if not numbered:
         raise StoreError(f"{folder} holds neither a store nor a backup")
-    yield from parts
+    if any((path / BACKUP_FILE).exists() for path in numbered):
+        raise StoreError(
+            f"{folder} holds an incomplete backup of a cluster, without {NOTES_FILE}; allowed is a folder that sonicpy "
+            "cluster backup has finished"
+        )
+    return numbered
+
+
+def _holds_content(folder: Path) -> bool:
+    return holds_store(folder) or (folder / BACKUP_FILE).exists()
 
 
 def made_with(folder: Path) -> Mapping[str, str]:
     """Return the analysis settings of a backup, or of a cluster's backup. Raises StoreError."""
-    with open_backup(next(sources_in(folder))) as environment, environment.reading() as transaction:
+    with open_backup(sources_in(folder)[0]) as environment, environment.reading() as transaction:
         return ANALYZER.read(transaction) or {}
 
 
@@ -421,13 +431,15 @@ def _read_notes(folder: Path) -> tuple[list[Path], dict[str, int]]:
 
     Raises:
         ConfigError: the folder holds no backup of a cluster.
-        StoreError: the description of the backup cannot be read.
+        StoreError: the description of the backup cannot be read, or a partition is missing.
     """
     path = folder / NOTES_FILE
     try:
         found = json.loads(path.read_bytes())
-        sources = [folder / f"{int(number):04}" for number in found["partitions"]]
-        return sources, {str(name): int(parts) for name, parts in found["layout"].get("spread", ())}
+        numbers = sorted(int(number) for number in found["partitions"])
+        if not numbers or numbers != [*range(found["layout"]["partitions"])]:
+            raise ValueError("it does not describe each partition once")
+        spread = {str(name): int(parts) for name, parts in found["layout"].get("spread", ())}
     except FileNotFoundError as error:
         allowed = "allowed is a folder written by sonicpy cluster backup"
         raise ConfigError(f"{folder} holds no {NOTES_FILE}; {allowed}.") from error
@@ -435,3 +447,11 @@ def _read_notes(folder: Path) -> tuple[list[Path], dict[str, int]]:
         raise StoreError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(f"{path} is damaged; allowed is the file that sonicpy cluster backup wrote") from error
+    sources = [folder / f"{number:04}" for number in numbers]
+    for source in sources:
+        if not (source / BACKUP_FILE).exists():
+            raise StoreError(
+                f"the backup {folder} is incomplete: {source / BACKUP_FILE} is missing; allowed is the whole folder as "
+                "sonicpy cluster backup wrote it"
+            )
+    return sources, spread
