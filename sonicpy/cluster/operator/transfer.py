@@ -33,6 +33,7 @@ from sonicpy.cluster.node.known_rules import rules_of
 from sonicpy.cluster.node.snapshots import load
 from sonicpy.cluster.operator.emptiness import what_is_held
 from sonicpy.cluster.operator.imported_synonyms import SynonymRecords, rules_in_cluster
+from sonicpy.cluster.operator.single_import import WRITER, only_import
 from sonicpy.cluster.operator.spread_collection import set_parts
 from sonicpy.cluster.peers.questions import Question
 from sonicpy.cluster.registry.orders import Order
@@ -59,9 +60,6 @@ from sonicpy.store.rows.meta import ANALYZER
 if TYPE_CHECKING:
     from sonicpy.cluster.operator.recover import Say
 
-WRITER = "=import"
-"""The name of an import as a writer, which no node can have."""
-ANOTHER_IMPORT = "another import into this cluster runs, and allowed is one at a time"
 BATCHES_WAITING_MAX = 64
 """The most batches that wait for their acknowledgement, over all partitions."""
 NOTES_FILE = "cluster.json"
@@ -80,7 +78,8 @@ def import_folder(brokers: str, folder: Path, config: Config, say: "Say") -> int
         say: called with a line for each folder.
 
     Raises:
-        ConfigError: the brokers hold no cluster, or the settings are not those of the cluster.
+        ConfigError: the brokers hold no cluster, or the settings are not those of the cluster; or another import, or
+            `sonicpy cluster spread`, runs.
         StoreError: the folder holds no store and no backup, or an incomplete one of a cluster; the brokers do not
             answer, or a partition did not acknowledge in time; a collection would have too many rules of synonyms.
     """
@@ -265,7 +264,10 @@ def check_same_analyzer(source: Path, index: Index, recorder: Recorder) -> None:
 async def _appending(
     brokers: str, config: Config, *, only_empty: bool, spread: Mapping[str, int]
 ) -> AsyncIterator[tuple[Client, Recorder, Appender]]:
-    async with cluster_at(brokers, "sonicpy cluster import") as (connection, registry):
+    async with (
+        cluster_at(brokers, "sonicpy cluster import") as (connection, registry),
+        only_import(connection, registry) as claim,
+    ):
         layout = await registry.layout()
         recorder = Recorder(config)
         recorder.follow(await registry.agree_on_analyzer(recorder.analyzer(), recorder.older_analyzer()))
@@ -273,17 +275,13 @@ async def _appending(
         recorder.take_rules(rules_of(agreed))
         if only_empty:
             await _check_empty(connection, layout)
-        claim = await NameClaim.take(connection, registry, WRITER, ANOTHER_IMPORT)
+        if spread:
+            layout = await set_parts(connection, registry, parts_wanted(layout, spread))
+        appender = Appender(connection, layout, claim, agreed)
         try:
-            if spread:
-                layout = await set_parts(connection, registry, parts_wanted(layout, spread))
-            appender = Appender(connection, layout, claim, agreed)
-            try:
-                yield connection, recorder, appender
-            finally:
-                await appender.stop()
+            yield connection, recorder, appender
         finally:
-            await claim.release()
+            await appender.stop()
 
 
 def parts_wanted(layout: Layout, spread: Mapping[str, int]) -> dict[str, int]:
