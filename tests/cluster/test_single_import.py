@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
+from sonicpy.cluster.log.agreement import FIRST, Agreement  # noqa: E402
 from sonicpy.cluster.log.versions import newest  # noqa: E402
 from sonicpy.cluster.node import claim as claims  # noqa: E402
 from sonicpy.cluster.operator import spread_collection, transfer  # noqa: E402
@@ -19,6 +20,7 @@ from sonicpy.cluster.registry.registry import FORMAT, Layout, Registry  # noqa: 
 from sonicpy.config import Config  # noqa: E402
 from sonicpy.errors import ConfigError, StoreError  # noqa: E402
 from sonicpy.index.index import Index  # noqa: E402
+from sonicpy.index.recorder import Recorder  # noqa: E402
 from tests.cluster.memory import MemoryBroker, MemoryVault  # noqa: E402
 from tests.cluster.test_claim import Hub  # noqa: E402
 from tests.support.patience import WAIT_S  # noqa: E402
@@ -41,6 +43,9 @@ class BrokersInMemory:
         self.hub = Hub()
         self.held: list[str] = []
         self.when_asked: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(0)
+        self.patch(monkeypatch)
+
+    def patch(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(claims, "WAIT_S", 0.05)
         monkeypatch.setattr(transfer, "JetStream", lambda connection: self.log)
         for module in (transfer, spread_collection):
@@ -116,5 +121,41 @@ def test_a_bucket_that_came_while_a_collection_was_spread_is_an_error(monkeypatc
             StoreError, match="^c is spread now, but was changed meanwhile, which holds b: flush c, and"
         ):
             await spread_collection._spread("", "c", 3)
+
+    asyncio.run(asyncio.wait_for(test(), WAIT_S))
+
+
+def test_an_import_that_is_refused_leaves_a_new_cluster_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The settings of texts are those of the first import that writes, not of one that fails."""
+    with Index(tmp_path / "one", autocommit=False) as one:
+        one.push("c", "b", "o1", "apple", "eng")
+        one.commit()
+        wanted = one.engine.analyzer()
+
+    async def test() -> None:
+        brokers = BrokersInMemory(monkeypatch)
+        await brokers.make()
+        wrong = {**wanted, "lexer": "other"}
+        monkeypatch.setattr(Recorder, "analyzer", lambda recorder: wrong)
+        with pytest.raises(ConfigError, match="one was made with lexer = .*; allowed is other, as in the cluster"):
+            await transfer._import("", [tmp_path / "one"], Config(), print, spread={"c": 3})
+        monkeypatch.undo()
+        brokers.patch(monkeypatch)
+        brokers.held = ["which holds c"]
+        with pytest.raises(StoreError, match="cannot restore into this cluster, which holds c; allowed is an empty"):
+            await transfer._import("", [tmp_path / "one"], Config(), print, only_empty=True, spread={"c": 3})
+        await brokers.registry.note_agreement(Agreement(FIRST))
+        with pytest.raises(StoreError, match="upgrade every node, then run sonicpy cluster upgrade"):
+            await transfer._import("", [tmp_path / "one"], Config(), print, spread={"c": 3})
+        await brokers.registry.note_agreement(newest())
+        assert await brokers.registry.vault.get("analyser") is None
+        assert (await brokers.registry.layout()).spread == ()
+        assert await transfer._import("", [tmp_path / "one"], Config(), print, spread={"c": 3}) == 1
+        agreed = await brokers.registry.vault.get("analyser")
+        assert agreed is not None
+        assert json.loads(agreed.value) == wanted
+        assert (await brokers.registry.layout()).spread == (("c", 3),)
 
     asyncio.run(asyncio.wait_for(test(), WAIT_S))

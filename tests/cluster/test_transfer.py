@@ -151,9 +151,9 @@ def imported(layout: Layout, sources: list[Path], monkeypatch: pytest.MonkeyPatc
     found: dict[int, list[bytes]] = {}
 
     @asynccontextmanager
-    async def appending(*_: object, **__: object) -> AsyncIterator[tuple[None, Recorder, transfer.Appender]]:
+    async def appending(*_: object, **__: object) -> AsyncIterator[tuple[None, Recorder, transfer.Begin]]:
         appender = transfer.Appender(None, layout, OwnName(), newest())  # type: ignore[arg-type]
-        yield None, recorder, appender  # the index has no synonyms to ask about
+        yield None, recorder, lambda: asyncio.sleep(0, appender)  # the index has no synonyms to ask about
         await appender.stop()
 
     async def fill() -> None:

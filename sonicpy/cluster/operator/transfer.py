@@ -17,7 +17,7 @@ import json
 import shutil
 import tempfile
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -219,6 +219,10 @@ class Appender:
             await writer.stop()
 
 
+Begin = Callable[[], Awaitable[Appender]]
+"""Changes the cluster as the first record needs it, if that was not done before; returns the appender."""
+
+
 async def _import(
     brokers: str,
     sources: list[Path],
@@ -228,22 +232,22 @@ async def _import(
     only_empty: bool = False,
     spread: Mapping[str, int] = NOT_SPREAD,
 ) -> int:
-    async with _appending(brokers, config, only_empty=only_empty, spread=spread) as (connection, recorder, appender):
+    async with _appending(brokers, config, only_empty=only_empty, spread=spread) as (connection, recorder, begin):
         total = 0
         synonyms = SynonymRecords(recorder, partial(rules_in_cluster, connection))
         for source in sources:
             with opened(source, config) as index:
                 check_same_analyzer(source, index, recorder)
                 objects = 0
-                for record in await synonyms.of(source, index):
-                    await appender.add_to_all(record)
+                for record in await synonyms.of(source, index):  # each record is made, and so checked, before `begin`
+                    await (await begin()).add_to_all(record)
                 for scope, record in records_of_facts(recorder, index):
-                    await appender.add_to_parts(*scope, record)
+                    await (await begin()).add_to_parts(*scope, record)
                 for held in index.holdings():
                     objects += 1
                     for record in records_of(recorder, held):
-                        await appender.add(held.collection, held.bucket, held.object, record)
-            await appender.finish()
+                        await (await begin()).add(held.collection, held.bucket, held.object, record)
+            await (await begin()).finish()
             say(f"{source}: {objects} objects")
             total += objects
     return total
@@ -263,25 +267,33 @@ def check_same_analyzer(source: Path, index: Index, recorder: Recorder) -> None:
 @contextlib.asynccontextmanager
 async def _appending(
     brokers: str, config: Config, *, only_empty: bool, spread: Mapping[str, int]
-) -> AsyncIterator[tuple[Client, Recorder, Appender]]:
+) -> AsyncIterator[tuple[Client, Recorder, Begin]]:
     async with (
         cluster_at(brokers, "sonicpy cluster import") as (connection, registry),
         only_import(connection, registry) as claim,
     ):
         layout = await registry.layout()
         recorder = Recorder(config)
-        recorder.follow(await registry.agree_on_analyzer(recorder.analyzer(), recorder.older_analyzer()))
+        recorder.follow(await registry.fitting_analyzer(recorder.analyzer(), recorder.older_analyzer()))
         agreed = await registry.agreement()
         recorder.take_rules(rules_of(agreed))
         if only_empty:
             await _check_empty(connection, layout)
-        if spread:
-            layout = await set_parts(connection, registry, parts_wanted(layout, spread))
-        appender = Appender(connection, layout, claim, agreed)
+        begun: list[Appender] = []
+
+        async def begin() -> Appender:
+            if not begun:
+                await registry.agree_on_analyzer(recorder.analyzer())
+                wanted = parts_wanted(layout, spread)
+                now = await set_parts(connection, registry, wanted) if spread else layout
+                begun.append(Appender(connection, now, claim, agreed))
+            return begun[0]
+
         try:
-            yield connection, recorder, appender
+            yield connection, recorder, begin
         finally:
-            await appender.stop()
+            for appender in begun:
+                await appender.stop()
 
 
 def parts_wanted(layout: Layout, spread: Mapping[str, int]) -> dict[str, int]:
