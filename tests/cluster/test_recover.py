@@ -13,7 +13,7 @@ from sonicpy.cluster.log.broker import Epoch  # noqa: E402
 from sonicpy.cluster.node import moves  # noqa: E402
 from sonicpy.cluster.node.replica import Replica  # noqa: E402
 from sonicpy.cluster.operator import recover  # noqa: E402
-from sonicpy.cluster.operator.recover import Wish, check_log, check_source, check_wish  # noqa: E402
+from sonicpy.cluster.operator.recover import Wish, check_log, check_source, check_wish, left_out  # noqa: E402
 from sonicpy.cluster.registry.orders import Order  # noqa: E402
 from sonicpy.cluster.registry.registry import Layout  # noqa: E402
 from sonicpy.errors import ConfigError, StoreError  # noqa: E402
@@ -42,6 +42,37 @@ def test_the_nodes_that_may_be_named_are_listed() -> None:
         check_wish(LAYOUT, answers(7, "today"), Wish(source="n2"))
     with pytest.raises(ConfigError, match=r"--node is n2, which does not answer; no node does: start them\.$"):
         check_wish(LAYOUT, {}, Wish(node="n2"))
+
+
+THREE = Layout(2, 2, ("n1", "n2", "n3"))
+"""Each of two partitions has two of three nodes."""
+
+
+def test_a_node_without_the_partition_is_refused() -> None:
+    holders = THREE.holders(1)
+    (other,) = {*THREE.nodes} - {*holders}
+    opened = {name: {"replicas": {"0": held(7)} if name == holders[0] else {"1": held(7)}} for name in THREE.nodes}
+    with pytest.raises(
+        ConfigError, match=f"--node is {other}, which does not hold partition 1; allowed is one of {', '.join(holders)}"
+    ):
+        check_wish(THREE, opened, Wish(node=other, partition=1))
+    with pytest.raises(ConfigError, match=f"--node is {holders[0]}, which has not opened partition 1 yet; allowed is"):
+        check_wish(THREE, opened, Wish(source=holders[1], node=holders[0], partition=1))
+    check_wish(THREE, opened, Wish(node=holders[1], partition=1))
+    check_wish(THREE, opened, Wish(source=holders[1], partition=1))
+
+
+def test_replicas_that_no_order_reached_are_named() -> None:
+    layout = Layout(2, 3, ("n1", "n2", "n3"))
+    answered = {"n1": {"replicas": {"0": held(7), "1": held(7)}}, "n2": {"replicas": {"1": held(7)}}}
+    silent = [f"partition {number}: n3 is left out: the node does not answer" for number in range(2)]
+    unopened = "partition 0: n2 is left out: the node has not opened it yet"
+    assert {*left_out(layout, answered, [0, 1], Wish(source="n1"))} == {unopened, *silent}
+    assert [*left_out(layout, answered, [0], Wish(source="n1", partition=0))].count(unopened) == 1
+    assert [*left_out(layout, answered, [1], Wish(source="n1", node="n2"))] == [unopened]
+    assert [*left_out(layout, answered, [1], Wish(node="n2"))] == [unopened]
+    assert [*left_out(layout, answered, [1], Wish(source="n1", partition=1))] == silent[1:]
+    assert [*left_out(layout, answered, [0, 1], Wish(node="n1"))] == []
 
 
 def held(position: int, fault: str | None = None, epoch: str = "today", **more: Any) -> dict[str, Any]:
@@ -124,6 +155,24 @@ def test_only_a_replica_of_another_log_adopts_the_present_one(
     wish = Wish(source="n1", anyway=True)
     asyncio.run(recover._recover_partition(None, Layout(1, 2, ("n1", "n2")), LOG, answered, 0, wish, print))  # type: ignore[arg-type]
     assert given == [("n1", order), ("n2", "reset")]
+
+
+@pytest.mark.parametrize("wish", [Wish(source="n1", anyway=True), Wish(node="n2"), Wish(node="n2", anyway=True)])
+def test_no_node_waits_for_changes_that_a_recovery_gave_up(wish: Wish, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[int] = []
+
+    async def give(*_: object, **__: object) -> str:
+        return "7"
+
+    async def tell(connection: object, partition: int) -> None:
+        told.append(partition)
+
+    monkeypatch.setattr(recover, "give_order", give)
+    monkeypatch.setattr(recover, "give_watched_order", give)
+    monkeypatch.setattr(recover, "tell_recovery", tell)
+    answered = {"n1": {"replicas": {"0": held(7)}}, "n2": {"replicas": {"0": held(130, LOST, ahead=True)}}}
+    asyncio.run(recover._recover_partition(None, Layout(1, 2, ("n1", "n2")), LOG, answered, 0, wish, print))  # type: ignore[arg-type]
+    assert told == [0]
 
 
 # -- with replicas -----------------------------------------------------------------------------------------------------

@@ -1,8 +1,10 @@
 """The records of an import, applied to a replica, and the backup on the disk, without a cluster."""
 
 import asyncio
+import json
 import os
 import random
+import shutil
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -25,6 +27,7 @@ from sonicpy.index.recorder import RECORD_BYTES_MAX, Recorder  # noqa: E402
 from sonicpy.index.replica_index import ReplicaIndex  # noqa: E402
 from sonicpy.index.report import export  # noqa: E402
 from sonicpy.rules import NEWEST  # noqa: E402
+from sonicpy.store.care.backup import BACKUP_FILE  # noqa: E402
 from sonicpy.store.disk.environment import DATA_FILE  # noqa: E402
 from sonicpy.store.rows.log_progress import LogProgress  # noqa: E402
 from tests.cluster.memory import MemoryBroker, MemoryVault  # noqa: E402
@@ -148,9 +151,9 @@ def imported(layout: Layout, sources: list[Path], monkeypatch: pytest.MonkeyPatc
     found: dict[int, list[bytes]] = {}
 
     @asynccontextmanager
-    async def appending(*_: object, **__: object) -> AsyncIterator[tuple[None, Recorder, transfer.Appender]]:
+    async def appending(*_: object, **__: object) -> AsyncIterator[tuple[None, Recorder, transfer.Begin]]:
         appender = transfer.Appender(None, layout, OwnName(), newest())  # type: ignore[arg-type]
-        yield None, recorder, appender  # the index has no synonyms to ask about
+        yield None, recorder, lambda: asyncio.sleep(0, appender)  # the index has no synonyms to ask about
         await appender.stop()
 
     async def fill() -> None:
@@ -245,6 +248,8 @@ def test_the_disk_has_all_of_a_backup_before_it_is_said_to_be_done(
         "[]",
         '{"partitions": 3, "layout": {}}',
         '{"partitions": {}}',
+        '{"partitions": {}, "layout": {"partitions": 0}}',
+        '{"partitions": {"0": {}, "2": {}}, "layout": {"partitions": 3}}',
         "\0",
         pytest.param("[" * 100_000, id="deep"),
     ],
@@ -255,3 +260,42 @@ def test_a_damaged_description_of_a_backup_is_one_sentence(tmp_path: Path, conte
     (tmp_path / "cluster.json").write_text(content)
     with pytest.raises(StoreError, match=r"cluster\.json is damaged; allowed is the file that"):
         transfer.restore("", tmp_path, Config(), print)
+
+
+def backup_of_cluster(folder: Path, partitions: int) -> None:
+    """Write the backup of a cluster, each partition of which holds one object."""
+    for number in range(partitions):
+        with Index(folder / f"store{number}", autocommit=False) as index:
+            index.push(C, B, f"o{number}", "apple", "eng")
+            index.commit()
+            index.backup(folder / f"{number:04}")
+    notes = {"layout": {"partitions": partitions}, "partitions": {str(number): {} for number in range(partitions)}}
+    (folder / "cluster.json").write_text(json.dumps(notes))
+
+
+def test_a_backup_of_a_cluster_is_imported_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def whole(*given: Any, **_: Any) -> Any:
+        return asyncio.sleep(0, given[1])
+
+    monkeypatch.setattr(transfer, "_import", whole)  # the first step that changes anything
+    ways = transfer.import_folder, transfer.restore
+    backup_of_cluster(tmp_path, 3)
+    parts = [tmp_path / f"{number:04}" for number in range(3)]
+    (tmp_path / "0007").mkdir()
+    shutil.copy(parts[0] / BACKUP_FILE, tmp_path / "0007")  # belongs to another backup
+    assert [way("", tmp_path, Config(), print) for way in ways] == [parts, parts]
+    shutil.move(parts[1], tmp_path / "moved")
+    for way in ways:
+        with pytest.raises(
+            StoreError, match=r"is incomplete: .*0001.sonicpy\.backup is missing; allowed is the whole "
+        ):
+            way("", tmp_path, Config(), print)
+    shutil.move(tmp_path / "moved", parts[1])
+    (tmp_path / "cluster.json").unlink()
+    with pytest.raises(
+        StoreError, match=r"holds an incomplete backup of a cluster, without cluster\.json; allowed is "
+    ):
+        transfer.import_folder("", tmp_path, Config(), print)
+    for single in (parts[2], tmp_path / "store1"):
+        assert transfer.import_folder("", single, Config(), print) == [single]
+    assert transfer.made_with(parts[2])["lexer"]

@@ -223,9 +223,11 @@ class Node:
         for.
         """
         partition = int(message.data)
+        written = self.writers.written[partition]  # of now: an acknowledgement may come while the brokers are asked
         try:
             epoch = await self._keepers.log.epoch(self.places.layout.log_of(partition))
         except SonicError as error:
             logger.warning("reads of partition %d may wait for lost changes: %s", partition, error)
             return
-        self.writers.note_lost(partition, epoch.last)
+        if written > epoch.last:
+            self.writers.note_lost(partition, epoch.last)

@@ -6,7 +6,7 @@ writers, so no change acknowledged since then is lost. The other replicas begin 
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,8 +52,8 @@ def recover(brokers: str, wish: Wish, say: Say) -> int:
         say: called with a line for each step.
 
     Raises:
-        ConfigError: the brokers hold no cluster; a named node does not answer; there is no such partition; or the
-            replicas to be made anew hold changes that the brokers have lost.
+        ConfigError: the brokers hold no cluster; a named node does not answer; there is no such partition, or the node
+            to recover has no replica of it; or the replicas to be made anew hold changes that the brokers have lost.
         StoreError: the brokers do not answer, or a step failed; run it again.
     """
     return asyncio.run(_recover(brokers, wish, say))
@@ -74,6 +74,8 @@ async def _recover(brokers: str, wish: Wish, say: Say) -> int:
         for partition in partitions:
             log = logs[layout.log_of(partition)]
             await _recover_partition(connection, layout, log, answers, partition, wish, say)
+        for line in left_out(layout, answers, partitions, wish):
+            say(line)
         return len(partitions)
 
 
@@ -128,26 +130,61 @@ def check_log(layout: Layout, logs: list[Epoch], answers: dict[str, Any], partit
 
 
 def check_wish(layout: Layout, answers: dict[str, Any], wish: Wish) -> None:
-    """Raise ConfigError if a named node does not answer, or the partition does not exist."""
+    """Raise ConfigError if a named node does not answer, the partition does not exist, or the node to recover has no
+    replica of it.
+    """
     for flag, name in (("from", wish.source), ("node", wish.node)):
         if name and name not in answers:
             allowed = f"allowed are {', '.join(sorted(answers))}" if answers else "no node does: start them"
             raise ConfigError(f"--{flag} is {name}, which does not answer; {allowed}.")
     if wish.partition is not None and not 0 <= wish.partition < layout.partitions:
         raise ConfigError(f"--partition is {wish.partition}; allowed is 0 to {layout.partitions - 1}.")
+    if wish.partition is None or not wish.node:
+        return
+    holders = layout.holders(wish.partition)
+    if wish.node not in holders:
+        raise ConfigError(
+            f"--node is {wish.node}, which does not hold partition {wish.partition}; allowed is one of "
+            f"{', '.join(holders)}."
+        )
+    if _replica(answers, wish.node, wish.partition) is None:
+        raise ConfigError(
+            f"--node is {wish.node}, which has not opened partition {wish.partition} yet; allowed is a node that has: "
+            "its log says why it did not."
+        )
 
 
 def _wrong(layout: Layout, answers: dict[str, Any], wish: Wish) -> list[int]:
     """Return the partitions to recover: without a source, all of the node; else those whose replicas differ or have
-    stopped.
+    stopped, and of which each named node has a replica.
     """
-    if not wish.source:
-        return [number for number in range(layout.partitions) if _replica(answers, wish.node, number)]
+    named = [node for node in (wish.source, wish.node) if node]
     return [
         number
         for number in range(layout.partitions)
-        if _replica(answers, wish.source, number) and not _is_right(layout, answers, number)
+        if all(node in layout.holders(number) and _replica(answers, node, number) for node in named)
+        and not (wish.source and _is_right(layout, answers, number))
     ]
+
+
+def left_out(layout: Layout, answers: dict[str, Any], partitions: Sequence[int], wish: Wish) -> Iterator[str]:
+    """Yield a line for each replica that the wish means, but no order can reach.
+
+    Args:
+        partitions: the partitions to recover.
+    """
+    named = [node for node in (wish.source, wish.node) if node]
+    unopened = {
+        number
+        for number in range(layout.partitions)
+        if all(node in layout.holders(number) for node in named)
+        and not all(_replica(answers, node, number) for node in named)
+    }
+    for number in sorted({*partitions, *(unopened if wish.partition is None else ())}):
+        for node in layout.holders(number):
+            if node in (wish.node or node, wish.source) and _replica(answers, node, number) is None:
+                why = "the node has not opened it yet" if node in answers else "the node does not answer"
+                yield f"partition {number}: {node} is left out: {why}"
 
 
 def _is_right(layout: Layout, answers: dict[str, Any], partition: int) -> bool:
@@ -186,8 +223,7 @@ async def _recover_partition(
         position = await give_watched_order(connection, wish.source, order, timeout_s=READING_S)
         say(f"partition {partition}: {wish.source} is right, and is at {position}")
     await _reset(connection, targets, partition, say)
-    if wish.source:
-        await tell_recovery(connection, partition)
+    await tell_recovery(connection, partition)  # after --node --anyway, too: the log lacks what the replica held
 
 
 def check_source(held: dict[str, Any], log: Epoch, partition: int, source: str) -> None:

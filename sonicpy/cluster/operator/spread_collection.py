@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from nats.aio.client import Client
 
 from sonicpy.cluster.operator.emptiness import what_is_held
+from sonicpy.cluster.operator.single_import import check_claim, only_import
 from sonicpy.cluster.peers.questions import Question
 from sonicpy.cluster.registry.orders import tell_layout
 from sonicpy.cluster.registry.registry import Layout, Registry, cluster_at
@@ -28,8 +29,9 @@ def spread(brokers: str, collection: str, parts: int) -> Layout:
 
     Raises:
         CommandError: the name is not valid.
-        ConfigError: the brokers hold no cluster, or the number is too high.
-        StoreError: the collection holds buckets, or the brokers or a node do not answer.
+        ConfigError: the brokers hold no cluster, or the number is too high; or an import runs.
+        StoreError: the collection holds buckets, or got some before all nodes used the layout; or the brokers or a node
+            do not answer.
     """
     check_collection(collection)
     return asyncio.run(_spread(brokers, collection, parts))
@@ -37,11 +39,15 @@ def spread(brokers: str, collection: str, parts: int) -> Layout:
 
 async def _spread(brokers: str, collection: str, parts: int) -> Layout:
     async with cluster_at(brokers, "sonicpy cluster spread") as (connection, registry):
-        layout = await registry.layout()
-        if not 1 <= parts <= layout.partitions:
-            raise ConfigError(f"PARTS is {parts}; allowed is 1 to {layout.partitions}, the number of partitions.")
-        await _check_empty(connection, layout, collection)
-        return await set_parts(connection, registry, {collection: parts})
+        partitions = (await registry.layout()).partitions
+        if not 1 <= parts <= partitions:
+            raise ConfigError(f"PARTS is {parts}; allowed is 1 to {partitions}, the number of partitions.")
+        async with only_import(connection, registry) as claim:
+            await _check_empty(connection, await registry.layout(), collection)
+            check_claim(claim)
+            layout = await set_parts(connection, registry, {collection: parts})
+            await _check_still_empty(connection, layout, collection)
+            return layout
 
 
 async def set_parts(connection: Client, registry: Registry, parts: Mapping[str, int]) -> Layout:
@@ -70,6 +76,18 @@ async def _check_empty(connection: Client, layout: Layout, collection: str) -> N
         raise StoreError(
             f"cannot spread {collection}, {held}; allowed is a collection without buckets: export {collection}, "
             "flush it, and push it again afterwards"
+        )
+
+
+async def _check_still_empty(connection: Client, layout: Layout, collection: str) -> None:
+    """Raise StoreError if a collection got a bucket before all nodes used the layout: an object may be in a partition
+    where no node looks for it any more.
+    """
+    question = Question("buckets_after", (collection, None, 1), is_strong=True)
+    if held := await what_is_held(connection, layout, question):
+        raise StoreError(
+            f"{collection} is spread now, but was changed meanwhile, {held}: flush {collection}, and push its objects "
+            "again, because nodes may have put some into partitions where none looks for them"
         )
 
 

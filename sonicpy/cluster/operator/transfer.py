@@ -17,7 +17,7 @@ import json
 import shutil
 import tempfile
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -33,6 +33,7 @@ from sonicpy.cluster.node.known_rules import rules_of
 from sonicpy.cluster.node.snapshots import load
 from sonicpy.cluster.operator.emptiness import what_is_held
 from sonicpy.cluster.operator.imported_synonyms import SynonymRecords, rules_in_cluster
+from sonicpy.cluster.operator.single_import import WRITER, only_import
 from sonicpy.cluster.operator.spread_collection import set_parts
 from sonicpy.cluster.peers.questions import Question
 from sonicpy.cluster.registry.orders import Order
@@ -59,9 +60,6 @@ from sonicpy.store.rows.meta import ANALYZER
 if TYPE_CHECKING:
     from sonicpy.cluster.operator.recover import Say
 
-WRITER = "=import"
-"""The name of an import as a writer, which no node can have."""
-ANOTHER_IMPORT = "another import into this cluster runs, and allowed is one at a time"
 BATCHES_WAITING_MAX = 64
 """The most batches that wait for their acknowledgement, over all partitions."""
 NOTES_FILE = "cluster.json"
@@ -80,12 +78,12 @@ def import_folder(brokers: str, folder: Path, config: Config, say: "Say") -> int
         say: called with a line for each folder.
 
     Raises:
-        ConfigError: the brokers hold no cluster, or the settings are not those of the cluster.
-        StoreError: the folder holds no store and no backup, the brokers do not answer, or a partition did not
-            acknowledge in time; a collection would have too many rules of synonyms.
+        ConfigError: the brokers hold no cluster, or the settings are not those of the cluster; or another import, or
+            `sonicpy cluster spread`, runs.
+        StoreError: the folder holds no store and no backup, or an incomplete one of a cluster; the brokers do not
+            answer, or a partition did not acknowledge in time; a collection would have too many rules of synonyms.
     """
-    sources = list(sources_in(folder))
-    return asyncio.run(_import(brokers, sources, config, say))
+    return asyncio.run(_import(brokers, sources_in(folder), config, say))
 
 
 def restore(brokers: str, folder: Path, config: Config, say: "Say") -> int:
@@ -124,24 +122,35 @@ def backup(brokers: str, folder: Path, say: "Say") -> int:
     return asyncio.run(_backup(brokers, folder, say))
 
 
-def sources_in(folder: Path) -> Iterator[Path]:
-    """Yield the folder if it holds a store or a backup; else the numbered folders in it that hold one.
+def sources_in(folder: Path) -> list[Path]:
+    """Return the folder if it holds a store or a backup; else those of all partitions, if it holds the backup of a
+    cluster; else the numbered folders in it that hold a store.
 
     Raises:
-        StoreError: neither is there.
+        StoreError: none of them is there, or the backup of a cluster is incomplete.
     """
-    if holds_store(folder) or (folder / BACKUP_FILE).exists():
-        yield folder
-        return
-    parts = [path for path in sorted(folder.glob("[0-9]" * 4)) if holds_store(path) or (path / BACKUP_FILE).exists()]
-    if not parts:
+    if (folder / NOTES_FILE).exists():
+        return _read_notes(folder)[0]
+    if _holds_content(folder):
+        return [folder]
+    numbered = [path for path in sorted(folder.glob("[0-9]" * 4)) if _holds_content(path)]
+    if not numbered:
         raise StoreError(f"{folder} holds neither a store nor a backup")
-    yield from parts
+    if any((path / BACKUP_FILE).exists() for path in numbered):
+        raise StoreError(
+            f"{folder} holds an incomplete backup of a cluster, without {NOTES_FILE}; allowed is a folder that sonicpy "
+            "cluster backup has finished"
+        )
+    return numbered
+
+
+def _holds_content(folder: Path) -> bool:
+    return holds_store(folder) or (folder / BACKUP_FILE).exists()
 
 
 def made_with(folder: Path) -> Mapping[str, str]:
     """Return the analysis settings of a backup, or of a cluster's backup. Raises StoreError."""
-    with open_backup(next(sources_in(folder))) as environment, environment.reading() as transaction:
+    with open_backup(sources_in(folder)[0]) as environment, environment.reading() as transaction:
         return ANALYZER.read(transaction) or {}
 
 
@@ -210,6 +219,10 @@ class Appender:
             await writer.stop()
 
 
+Begin = Callable[[], Awaitable[Appender]]
+"""Changes the cluster as the first record needs it, if that was not done before; returns the appender."""
+
+
 async def _import(
     brokers: str,
     sources: list[Path],
@@ -219,22 +232,22 @@ async def _import(
     only_empty: bool = False,
     spread: Mapping[str, int] = NOT_SPREAD,
 ) -> int:
-    async with _appending(brokers, config, only_empty=only_empty, spread=spread) as (connection, recorder, appender):
+    async with _appending(brokers, config, only_empty=only_empty, spread=spread) as (connection, recorder, begin):
         total = 0
         synonyms = SynonymRecords(recorder, partial(rules_in_cluster, connection))
         for source in sources:
             with opened(source, config) as index:
                 check_same_analyzer(source, index, recorder)
                 objects = 0
-                for record in await synonyms.of(source, index):
-                    await appender.add_to_all(record)
+                for record in await synonyms.of(source, index):  # each record is made, and so checked, before `begin`
+                    await (await begin()).add_to_all(record)
                 for scope, record in records_of_facts(recorder, index):
-                    await appender.add_to_parts(*scope, record)
+                    await (await begin()).add_to_parts(*scope, record)
                 for held in index.holdings():
                     objects += 1
                     for record in records_of(recorder, held):
-                        await appender.add(held.collection, held.bucket, held.object, record)
-            await appender.finish()
+                        await (await begin()).add(held.collection, held.bucket, held.object, record)
+            await (await begin()).finish()
             say(f"{source}: {objects} objects")
             total += objects
     return total
@@ -254,26 +267,33 @@ def check_same_analyzer(source: Path, index: Index, recorder: Recorder) -> None:
 @contextlib.asynccontextmanager
 async def _appending(
     brokers: str, config: Config, *, only_empty: bool, spread: Mapping[str, int]
-) -> AsyncIterator[tuple[Client, Recorder, Appender]]:
-    async with cluster_at(brokers, "sonicpy cluster import") as (connection, registry):
+) -> AsyncIterator[tuple[Client, Recorder, Begin]]:
+    async with (
+        cluster_at(brokers, "sonicpy cluster import") as (connection, registry),
+        only_import(connection, registry) as claim,
+    ):
         layout = await registry.layout()
         recorder = Recorder(config)
-        recorder.follow(await registry.agree_on_analyzer(recorder.analyzer(), recorder.older_analyzer()))
+        recorder.follow(await registry.fitting_analyzer(recorder.analyzer(), recorder.older_analyzer()))
         agreed = await registry.agreement()
         recorder.take_rules(rules_of(agreed))
         if only_empty:
             await _check_empty(connection, layout)
-        claim = await NameClaim.take(connection, registry, WRITER, ANOTHER_IMPORT)
+        begun: list[Appender] = []
+
+        async def begin() -> Appender:
+            if not begun:
+                await registry.agree_on_analyzer(recorder.analyzer())
+                wanted = parts_wanted(layout, spread)
+                now = await set_parts(connection, registry, wanted) if spread else layout
+                begun.append(Appender(connection, now, claim, agreed))
+            return begun[0]
+
         try:
-            if spread:
-                layout = await set_parts(connection, registry, parts_wanted(layout, spread))
-            appender = Appender(connection, layout, claim, agreed)
-            try:
-                yield connection, recorder, appender
-            finally:
-                await appender.stop()
+            yield connection, recorder, begin
         finally:
-            await claim.release()
+            for appender in begun:
+                await appender.stop()
 
 
 def parts_wanted(layout: Layout, spread: Mapping[str, int]) -> dict[str, int]:
@@ -421,13 +441,15 @@ def _read_notes(folder: Path) -> tuple[list[Path], dict[str, int]]:
 
     Raises:
         ConfigError: the folder holds no backup of a cluster.
-        StoreError: the description of the backup cannot be read.
+        StoreError: the description of the backup cannot be read, or a partition is missing.
     """
     path = folder / NOTES_FILE
     try:
         found = json.loads(path.read_bytes())
-        sources = [folder / f"{int(number):04}" for number in found["partitions"]]
-        return sources, {str(name): int(parts) for name, parts in found["layout"].get("spread", ())}
+        numbers = sorted(int(number) for number in found["partitions"])
+        if not numbers or numbers != [*range(found["layout"]["partitions"])]:
+            raise ValueError("it does not describe each partition once")
+        spread = {str(name): int(parts) for name, parts in found["layout"].get("spread", ())}
     except FileNotFoundError as error:
         allowed = "allowed is a folder written by sonicpy cluster backup"
         raise ConfigError(f"{folder} holds no {NOTES_FILE}; {allowed}.") from error
@@ -435,3 +457,11 @@ def _read_notes(folder: Path) -> tuple[list[Path], dict[str, int]]:
         raise StoreError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(f"{path} is damaged; allowed is the file that sonicpy cluster backup wrote") from error
+    sources = [folder / f"{number:04}" for number in numbers]
+    for source in sources:
+        if not (source / BACKUP_FILE).exists():
+            raise StoreError(
+                f"the backup {folder} is incomplete: {source / BACKUP_FILE} is missing; allowed is the whole folder as "
+                "sonicpy cluster backup wrote it"
+            )
+    return sources, spread

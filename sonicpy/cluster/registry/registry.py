@@ -238,14 +238,21 @@ class Registry:
             ConfigError: its settings differ.
         """
         found = json.loads(await self._agree("analyser", json.dumps(dict(analyzer), sort_keys=True)))
-        analyzer = as_made(found, analyzer, older)
-        for key in sorted({*found, *analyzer}):
-            if found.get(key) != analyzer.get(key):
-                raise ConfigError(
-                    f"{key} is {analyzer.get(key, 'unset')}; allowed is {found.get(key, 'unset')}, as on the other "
-                    "nodes of the cluster."
-                )
-        return analyzer
+        return _as_agreed(found, analyzer, older)
+
+    async def fitting_analyzer(
+        self, analyzer: Mapping[str, str], older: Mapping[str, str] | None = None
+    ) -> Mapping[str, str]:
+        """Return the analysis settings as `agree_on_analyzer` does, but leave a new cluster without any.
+
+        Args: as for `agree_on_analyzer`.
+
+        Raises:
+            ConfigError: the settings differ from those of the cluster.
+            NotReady: no broker answers.
+        """
+        found = await self._get("analyser")
+        return analyzer if found is None else _as_agreed(json.loads(found), analyzer, older)
 
     async def incarnation(self, node: str) -> tuple[int, bool]:
         """Return a number above that of every earlier start of a node, and whether this is its first start.
@@ -385,6 +392,20 @@ def other_layout(now: Layout, given: Layout) -> str:
         f"these brokers hold a cluster with another layout (partitions: {now.partitions}, logs: {now.logs}, copies: "
         f"{now.copies}), and that stays so"
     )
+
+
+def _as_agreed(
+    found: Mapping[str, str], analyzer: Mapping[str, str], older: Mapping[str, str] | None
+) -> Mapping[str, str]:
+    """Return the one of two analysis settings with which a cluster was made. Raises ConfigError if it is neither."""
+    analyzer = as_made(found, analyzer, older)
+    for key in sorted({*found, *analyzer}):
+        if found.get(key) != analyzer.get(key):
+            raise ConfigError(
+                f"{key} is {analyzer.get(key, 'unset')}; allowed is {found.get(key, 'unset')}, as on the other nodes "
+                "of the cluster."
+            )
+    return analyzer
 
 
 def _layout_in(found: Mapping[str, Any]) -> Layout:
