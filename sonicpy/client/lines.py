@@ -154,8 +154,10 @@ def text_lines(server: ServerInfo, head: str, text: str, tail: str) -> list[str]
     """
     room_bytes = _room(server, head, tail)
     spare_bytes = len("PUSH") - len(head.partition(" ")[0]) + max(OPTIONS_BYTES - len(tail.encode()), 0)
+    if 2 * (room_bytes - spare_bytes) > server.buffer_bytes:  # else the lines are so short that options fill them
+        room_bytes -= spare_bytes
     try:
-        return [f"{head}{piece}{tail}" for piece in quoted_pieces(text, max(room_bytes - spare_bytes, SMALLEST_ROOM))]
+        return [f"{head}{piece}{tail}" for piece in quoted_pieces(text, room_bytes)]
     except UnicodeEncodeError as error:
         raise not_unicode("text", error) from error
 
