@@ -59,7 +59,8 @@ def add_verbs(verbs: Verbs) -> None:
     revoke.add_argument("name", metavar="NAME")
     sign = _action(actions, "sign", "print the secret that signs tokens of a key", SIGN, run_sign)
     sign.add_argument("name", metavar="NAME")
-    _action(actions, "export", "print the keys as a file of the configuration", EXPORT, run_export)
+    export = _action(actions, "export", "print the keys as a file of the configuration", EXPORT, run_export)
+    export.set_defaults(is_utf8=True)
 
 
 def _action(actions: Any, name: str, summary: str, description: str, run: Any) -> argparse.ArgumentParser:

@@ -1,6 +1,7 @@
 """Tests of `sonicpy mcp`: assistants call tools, which answer as the library does; the client is the official one."""
 
 import asyncio
+import contextlib
 import inspect
 import json
 import os
@@ -12,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from subprocess import PIPE
 from types import SimpleNamespace
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -34,6 +35,7 @@ from tests.test_options_everywhere import EXAMPLES
 READING = {"search", "facets", "similar", "suggest", "explain", "collections", "buckets", "objects", "stats"}
 WRITING = {"push", "upsert", "flush"}
 IN = {"collection": "c", "bucket": "b"}
+PING = '{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n'
 
 Talk = Callable[[Any], Awaitable[None]]
 
@@ -220,31 +222,35 @@ def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert capsys.readouterr().err == said
 
 
-@pytest.mark.full
-def test_ctrl_c_ends_it_while_it_waits_for_a_line(tmp_path: Path) -> None:
+@contextlib.contextmanager
+def started_alone(folder: Path) -> Iterator[tuple[subprocess.Popen[str], IO[str], IO[str], IO[str]]]:
+    """Start `sonicpy mcp` over a folder; yield the process, its stdin, stdout and stderr."""
     pytest.importorskip("mcp", reason="needs the extra: pip install 'sonicpy-search[mcp]'")
-    command = [sys.executable, "-m", "sonicpy", "mcp", str(tmp_path), "--write"]
+    command = [sys.executable, "-m", "sonicpy", "mcp", str(folder), "--write"]
     with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True, cwd=ROOT) as started:
         assert started.stdin is not None and started.stdout is not None and started.stderr is not None
-        started.stdin.write('{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
-        started.stdin.flush()
-        assert json.loads(started.stdout.readline())["id"] == 1
+        yield started, started.stdin, started.stdout, started.stderr
+
+
+@pytest.mark.full
+def test_ctrl_c_ends_it_while_it_waits_for_a_line(tmp_path: Path) -> None:
+    with started_alone(tmp_path) as (started, asked, answered, said):
+        asked.write(PING)
+        asked.flush()
+        assert json.loads(answered.readline())["id"] == 1
         started.send_signal(signal.SIGINT)
         assert started.wait(WAIT_S) == 130
-        assert started.stderr.read() == "sonicpy: interrupted\n"
+        assert said.read() == "sonicpy: interrupted\n"
 
 
 @pytest.mark.full
 def test_a_reader_that_is_gone_ends_it(tmp_path: Path) -> None:
-    pytest.importorskip("mcp", reason="needs the extra: pip install 'sonicpy-search[mcp]'")
-    command = [sys.executable, "-m", "sonicpy", "mcp", str(tmp_path), "--write"]
-    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True, cwd=ROOT) as started:
-        assert started.stdin is not None and started.stdout is not None and started.stderr is not None
-        started.stdout.close()
-        started.stdin.write('{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
-        started.stdin.flush()
+    with started_alone(tmp_path) as (started, asked, answered, said):
+        answered.close()
+        asked.write(PING)
+        asked.flush()
         assert started.wait(WAIT_S) == 141
-        assert started.stderr.read() == ""
+        assert said.read() == ""
 
 
 def with_client(talk: Talk, *arguments: str, **variables: str) -> None:

@@ -360,6 +360,8 @@ def test_json_and_toml_are_utf8_on_any_terminal(run: Run, encoding: str) -> None
     assert json.loads(printed("ls", "c", "b", "--json")) == ["größen"]
     assert json.loads(printed("export").splitlines()[1])["terms"].keys() == {"grössen", "🎉"}
     Path("s.cfg").write_text('server.secret = "größe größe größe größe größe 🎉🎉"\n', encoding="utf-8")
+    run("keys", "add", "k", "--bucket", "c", "--filter", "größe", "--data", "d", said="channel.auth_password")
+    assert tomllib.loads(printed("keys", "export"))["k"]["filter"] == "größe"
     settings = tomllib.loads(printed("config", "show", "-c", "s.cfg", "--show-password"))
     assert "größe 🎉🎉" in settings["server"]["secret"]
 

@@ -153,9 +153,7 @@ class ServerTarget:
         """Return the value of the watermark; None: the next pass has to be whole, because none has ended since the
         server was away, or the bucket is empty.
         """
-        if self._watermark is not None and not self._has_bucket():
-            self._watermark = None
-        return self._watermark
+        return self._watermark if self._watermark is not None and self._has_bucket() else None
 
     def note_watermark(self, column: str, value: Any) -> None:
         """Keep the value of the watermark until the process ends, or a pass fails."""

@@ -71,8 +71,7 @@ async def set_parts(connection: Client, registry: Registry, parts: Mapping[str, 
 
 
 async def _check_empty(connection: Client, layout: Layout, collection: str) -> None:
-    question = Question("buckets_after", (collection, None, 1), is_strong=True)
-    if held := await what_is_held(connection, layout, question):
+    if held := await _what_is_held(connection, layout, collection):
         raise StoreError(
             f"cannot spread {collection}, {held}; allowed is a collection without buckets: export {collection}, "
             "flush it, and push it again afterwards"
@@ -83,12 +82,16 @@ async def _check_still_empty(connection: Client, layout: Layout, collection: str
     """Raise StoreError if a collection got a bucket before all nodes used the layout: an object may be in a partition
     where no node looks for it any more.
     """
-    question = Question("buckets_after", (collection, None, 1), is_strong=True)
-    if held := await what_is_held(connection, layout, question):
+    if held := await _what_is_held(connection, layout, collection):
         raise StoreError(
             f"{collection} is spread now, but was changed meanwhile, {held}: flush {collection}, and push its objects "
             "again, because nodes may have put some into partitions where none looks for them"
         )
+
+
+async def _what_is_held(connection: Client, layout: Layout, collection: str) -> str:
+    question = Question("buckets_after", (collection, None, 1), is_strong=True)
+    return await what_is_held(connection, layout, question)
 
 
 async def _wait_for_nodes(connection: Client, layout: Layout) -> None:

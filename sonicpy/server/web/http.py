@@ -59,6 +59,7 @@ TEXTUAL = frozenset({"push", "pop"})
 TEXT_PLACES = {"push": 3, "upsert": 3, "query": 2, "explain": 2}
 """Method whose text may get a vector -> the place of the text among its arguments."""
 OBJECTS_AT_ONCE = 8
+"""The number of objects whose words are read between two looks at the clock."""
 PIECE_CHARACTERS = 10_000
 """The most characters of a piece of a text that is pushed at once, which takes about 2 ms."""
 BACKLOG = 1024
