@@ -14,9 +14,9 @@ from sonicpy.options import OPTIONS, TAGS, VALUES, written
 from sonicpy.search import FacetSearch, Search
 
 NO_WORDS = quoted("\n")
+"""The quoted text for a text without words; servers refuse an empty one."""
 OPTIONS_BYTES = 64
 """The bytes that a line of PUSH or POP leaves free for options, such as LANG."""
-"""The quoted text for a text without words; servers refuse an empty one."""
 
 
 def check_names(collection: Any, bucket: Any = None) -> None:

@@ -44,6 +44,11 @@ class Wish:
     partition: int | None = None
     anyway: bool = False
 
+    @property
+    def named(self) -> list[str]:
+        """The nodes that are named: the source, and the node to make anew."""
+        return [node for node in (self.source, self.node) if node]
+
 
 def recover(brokers: str, wish: Wish, say: Say) -> int:
     """Make replicas anew; return the number of recovered partitions.
@@ -158,11 +163,10 @@ def _wrong(layout: Layout, answers: dict[str, Any], wish: Wish) -> list[int]:
     """Return the partitions to recover: without a source, all of the node; else those whose replicas differ or have
     stopped, and of which each named node has a replica.
     """
-    named = [node for node in (wish.source, wish.node) if node]
     return [
         number
         for number in range(layout.partitions)
-        if all(node in layout.holders(number) and _replica(answers, node, number) for node in named)
+        if all(node in layout.holders(number) and _replica(answers, node, number) for node in wish.named)
         and not (wish.source and _is_right(layout, answers, number))
     ]
 
@@ -173,12 +177,11 @@ def left_out(layout: Layout, answers: dict[str, Any], partitions: Sequence[int],
     Args:
         partitions: the partitions to recover.
     """
-    named = [node for node in (wish.source, wish.node) if node]
     unopened = {
         number
         for number in range(layout.partitions)
-        if all(node in layout.holders(number) for node in named)
-        and not all(_replica(answers, node, number) for node in named)
+        if all(node in layout.holders(number) for node in wish.named)
+        and not all(_replica(answers, node, number) for node in wish.named)
     }
     for number in sorted({*partitions, *(unopened if wish.partition is None else ())}):
         for node in layout.holders(number):

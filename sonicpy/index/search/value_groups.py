@@ -120,7 +120,7 @@ class TagGroups:
 
     def of(self, iids: list[int]) -> Sequence[Sequence[GroupKey]]:
         """Return the groups of objects; see `Groups`."""
-        if self._tags is None or next(iter(self._tags.starting(self._prefix.encode())), None) is None:
+        if self._tags is None:
             return [()] * len(iids)
         return [[tag for tag in held if tag.startswith(self._prefix)] for held in self._tags.tags_of(iids)]
 
