@@ -41,9 +41,12 @@ ENDS_S = 30.0
 """The longest wait in seconds for the end of the last killed processes and their children."""
 LEFT_BEHIND = pytest.StashKey[list[str]]()
 
-LONG_FIRST = ("transcripts", "benchmarks", "power", "cluster", "server", "evaluation", "store", "docs", "client")
-"""The folders of long tests, and of tests that wait for clocks. They start first; otherwise one worker would run them
-alone at the end.
+LONG_FIRST = (
+    "transcripts", "shared_suite", "benchmarks", "power", "cluster", "server", "evaluation", "store", "docs", "client",
+    "attacks", "native", "test_options_everywhere.py", "test_pytest_plugin.py",
+)  # fmt: skip
+"""The folders and files with long tests, and with tests that wait for clocks. They start first; otherwise one worker
+would run them alone at the end.
 """
 
 
@@ -55,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the folders of long tests first, and give tests on a slow machine more time before they count as hanging."""
+    """Put long tests first, and give tests on a slow machine more time before they count as hanging."""
     places = {name: place for place, name in enumerate(LONG_FIRST)}
     files = {item.path for item in items}
     place_of = {path: places.get(Path(os.path.relpath(path, HERE)).parts[0], len(places)) for path in files}

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.index.extras import EXTRAS, hide
 from tests.index.shorthand import B, C, open_index, push
 from tests.support.patience import SLOWNESS
 
@@ -38,8 +39,15 @@ OF_TWO_LETTERS = [
 @pytest.mark.parametrize("asked", ["{}*", "{}", "+{}*", "{} OR zz", "{}* OR zz", '"{}" zz*'])
 @pytest.mark.parametrize(("word", "holders", "others"), OF_TWO_LETTERS)
 def test_two_letters_are_one_word(
-    tmp_path: Path, word: str, holders: list[str], others: list[str], asked: str, ranking: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    word: str,
+    holders: list[str],
+    others: list[str],
+    asked: str,
+    ranking: str,
 ) -> None:
+    hide(monkeypatch, *EXTRAS)  # a dictionary that does not have the word cuts it into letters
     with open_index(tmp_path, search__ranking=ranking) as index:
         for text in (*others, *holders):
             push(index, text, text, None)

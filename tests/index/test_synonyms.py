@@ -19,6 +19,7 @@ from sonicpy.index.search.planners.bm25 import plan_bm25
 from sonicpy.store.disk.table_numbers import META
 from sonicpy.store.rows.synonym_rules import RULES, STAMPS
 from sonicpy.store.store import Store
+from tests.index.extras import EXTRAS, hide
 from tests.reference.synonyms import answers, holders
 from tests.support.examples import examples
 
@@ -182,7 +183,8 @@ def test_runs_without_blanks_and_words_with_signs() -> None:
             assert set(index.query(C, B, query, match="all", fuzzy=0)) == {"o3", "o4"}
 
 
-def test_hits_of_runs_without_blanks_say_by_which_words() -> None:
+def test_hits_of_runs_without_blanks_say_by_which_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    hide(monkeypatch, *EXTRAS)  # a dictionary cuts the run into words
     with sonicpy.open(":memory:") as index:
         index.push(C, B, "o1", "東京タワーに行った")
         (hit,) = index.query(C, B, "東京タワー", how=True)
