@@ -73,6 +73,7 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
     return pytester
 
 
+@pytest.mark.full
 def test_fixtures(project: pytest.Pytester) -> None:
     (example,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     project.makepyfile(FRESH, test_of_the_page=example)

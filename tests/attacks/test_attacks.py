@@ -13,9 +13,9 @@ from tests.processes import HOST
 from tests.support.examples import some
 
 GATE = 0.02
-"""The scale in the gate: less than a second for an attack."""
+"""The scale in the gate: some seconds for an attack."""
 
-EACH = pytest.mark.parametrize("attack", some(attacks(), 2), ids=lambda attack: attack.name)
+EACH = pytest.mark.parametrize("attack", some(attacks(), 4), ids=lambda attack: attack.name)
 
 
 @EACH

@@ -55,6 +55,7 @@ def test_rows_over_a_cluster(letter: str, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.full
 def test_data_is_the_same_at_each_call() -> None:
     for make in (corpora.messages, corpora.domain_names, corpora.events, corpora.articles, corpora.keys):
         first, second = make(50), make(50)

@@ -202,6 +202,7 @@ def test_what_a_client_sends_is_the_text(asked: Asked, text: str) -> None:
     assert asked.session.mode is Mode.INGEST
 
 
+@pytest.mark.full
 def test_small_pieces_take_little_memory(asked: Asked) -> None:
     tracemalloc.start()
     try:

@@ -82,6 +82,7 @@ def test_import_into_a_server(run: Run, tmp_path: Path) -> None:
         assert run("query", "c", "coffee", "--server", url).split() == ["1"]
 
 
+@pytest.mark.full
 def test_an_export_reaches_a_server_with_its_fields(run: Run, tmp_path: Path, expected: dict[str, Any]) -> None:
     with sonicpy.open(tmp_path / "library") as index:
         index.upsert("c", "default", "4", {"title": "many words " + " ".join(map(chr, range(97, 123)))})

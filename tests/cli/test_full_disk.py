@@ -13,6 +13,7 @@ from tests.disk import disk, fill
 ROWS = 8_000
 
 
+@pytest.mark.full
 def test_an_import_that_fills_the_disk(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "SAVE_EVERY_S", 0.0)
     rows = (f"{number},word{number} other{number} third{number}x common text\n" for number in range(ROWS))

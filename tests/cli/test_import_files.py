@@ -150,6 +150,7 @@ def test_an_array_may_be_cut_anywhere() -> None:
             assert repr(taken(text, size)) == wanted, (text, size)
 
 
+@pytest.mark.full
 def test_a_broken_array_is_refused_as_if_it_were_not_cut() -> None:
     dice = random.Random(1)
     for text in (text for text in odd_texts() if len(text) < 1_000):

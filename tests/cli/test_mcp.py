@@ -206,6 +206,7 @@ def test_similar_objects_are_those_of_the_library(box: ToolBox, index: sonicpy.I
     assert box.call("similar", {**IN, "object": "longer", "limit": 2}) == {"hits": hits.to_dicts()}
 
 
+@pytest.mark.full
 def test_a_missing_index_is_an_error_of_the_start(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("mcp", reason="needs the extra: pip install 'sonicpy-search[mcp]'")
     assert main(["mcp", "nowhere"]) == 1
@@ -321,6 +322,7 @@ def test_every_tool_over_a_folder(tmp_path: Path) -> None:
         assert index.objects("notes", "default") == ["n:1", "n:2"]
 
 
+@pytest.mark.full
 def test_a_server_and_its_folder(locked_server: Server, tmp_path: Path) -> None:
     url = f"sonic://{HOST}:{locked_server.port}"
     with sonicpy.connect(url, password="SecretPassword") as client:

@@ -62,6 +62,7 @@ def test_imported_rows_have_vectors(run: Run, kind: str) -> None:
         assert index.verify() == []
 
 
+@pytest.mark.full
 def test_an_export_goes_into_a_server_with_its_vectors(run: Run, tmp_path: Path) -> None:
     run("import", written("jsonl"), *SCOPE, "--vector", "v")
     Path("all.jsonl").write_text(run("export", "--data", "d"), encoding="utf-8")

@@ -197,6 +197,7 @@ async def cancel_long_texts(url: str) -> int:
     return count
 
 
+@pytest.mark.full
 def test_cancelled_long_texts_are_in_nobodys_way(run: Callable[[Any], Any], shared_server: Server) -> None:
     assert run(cancel_long_texts(url_of(shared_server))) > 5
 

@@ -16,6 +16,7 @@ import sonicpy
 from sonicpy.errors import ClientError, TimedOut
 from tests.client.fake import Caller, Fake
 from tests.processes import Server
+from tests.support.examples import some
 from tests.support.patience import WAIT_S
 
 CALLERS = 8
@@ -32,7 +33,7 @@ def fill(server: Server, collection: str) -> None:
         assert client.push_many(rows, collection=collection, bucket="b", lang="none").indexed == len(rows)
 
 
-@pytest.mark.parametrize("pool_size", [1, 3, CALLERS])
+@pytest.mark.parametrize("pool_size", some([1, 3, CALLERS], 2))
 def test_threads_share_a_client(shared_server: Server, pool_size: int) -> None:
     fill(shared_server, "threads")
 

@@ -70,6 +70,7 @@ async def read_all(address: str) -> None:
     await close(connection)
 
 
+@pytest.mark.full
 def test_a_lost_answer_to_flow_control_stops_no_reading(tmp_path: Path) -> None:
     port = free_ports(1)[0]
     command = [str(broker_program()), "-a", HOST, "-p", str(port), "-js", "-sd", str(tmp_path)]

@@ -169,6 +169,7 @@ def imported(layout: Layout, sources: list[Path], monkeypatch: pytest.MonkeyPatc
     return found
 
 
+@pytest.mark.full
 def test_mirrors_keep_their_owners_in_every_part_of_their_bucket(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

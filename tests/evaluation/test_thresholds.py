@@ -81,6 +81,7 @@ def test_judged_collections(index: Index, name: str, share: float, least: float)
     assert ours.empty <= 1
 
 
+@pytest.mark.full
 def test_typos_of_people(index: Index) -> None:
     words = dict.fromkeys(read_words(shared_data("words/en_freq_82765_symspell.tsv")), 1)
     given = read_rows(shared_data("typos/typos.tsv"))
@@ -113,6 +114,7 @@ def edited(word: str, rng: random.Random) -> str:
     return word[:at] + ("" if kind == 1 else rng.choice("aeiournst")) + word[at + (kind != 3) :]
 
 
+@pytest.mark.full
 def test_parts_of_sentences(index: Index) -> None:
     given = read_rows(shared_data("multilingual/sentences.tsv"))
     assert isinstance(given, Sentences)

@@ -211,7 +211,7 @@ def check(dictionary: tuple[list[str], WordGraph], typed: list[str]) -> None:
 
 
 def test_misspellings_as_by_brute_force(dictionary: tuple[list[str], WordGraph]) -> None:
-    check(dictionary, misspellings(50))
+    check(dictionary, misspellings(20))
 
 
 @pytest.mark.full

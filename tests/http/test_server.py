@@ -452,6 +452,7 @@ def test_browse_shows_a_folder_to_this_machine_alone(tmp_path: Path) -> None:
         assert process.wait(WAIT_S) == 130
 
 
+@pytest.mark.full
 def test_browse_of_a_server_shows_no_password(server: WithHttp) -> None:
     url = f"sonic://:{server.password}@{HOST}:{server.port}"
     with browsing(url) as (process, said):

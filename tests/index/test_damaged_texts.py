@@ -116,6 +116,7 @@ def test_lengths_of_objects_far_behind_all_others_are_damage(tmp_path: Path) -> 
     assert set(damaged_by(calls, folder)) == set(calls)
 
 
+@pytest.mark.full
 def test_a_row_of_digests_of_a_wrong_length_is_damage(folder: Path) -> None:
     with Index(folder) as index:
         for number in range(2000):

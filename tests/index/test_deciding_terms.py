@@ -7,6 +7,7 @@ import pytest
 
 from tests.index.extras import EXTRAS, hide
 from tests.index.shorthand import B, C, open_index, push
+from tests.support.examples import some
 from tests.support.patience import SLOWNESS
 
 LETTERS = (
@@ -17,7 +18,7 @@ LONG = "".join(one + other for one in LETTERS for other in LETTERS)[:10_000]
 """A text with hundreds of words of the dictionary, and thousands of pairs of letters."""
 
 
-@pytest.mark.parametrize("ranking", ["bm25", "newest"])
+@pytest.mark.parametrize("ranking", some(["bm25", "newest"], 2))
 def test_a_long_text_is_asked_for_quickly(tmp_path: Path, ranking: str) -> None:
     with open_index(tmp_path, search__ranking=ranking) as index:
         push(index, "whole", LONG, "cmn")

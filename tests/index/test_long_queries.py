@@ -135,6 +135,7 @@ def seconds_of(work: Callable[[], object]) -> float:
     return min(took)
 
 
+@pytest.mark.full
 def test_the_time_of_a_phrase_is_linear_in_its_words(tmp_path: Path) -> None:
     with open_index(tmp_path, store__order=True) as index:
         push(index, "object", "weather")
@@ -158,6 +159,7 @@ def test_equal_beginnings_of_buckets_are_read_once(tmp_path: Path, monkeypatch: 
         assert len(read) == 40, "those of b* and those of *"
 
 
+@pytest.mark.full
 def test_rules_of_synonyms_beyond_the_first_matches_cost_nothing(tmp_path: Path) -> None:
     rules = [", ".join(["weather", *(f"v{number}x{other}" for other in range(15))]) for number in range(5_000)]
     with open_index(tmp_path) as index:

@@ -131,6 +131,7 @@ def test_no_answer_outlives_a_commit_that_the_change_board_notes_late(tmp_path: 
         assert writer.wait(timeout=WAIT_S) == 0
 
 
+@pytest.mark.full
 def test_a_reader_follows_a_map_that_has_grown(tmp_path: Path) -> None:
     small = sonicpy.Config.model_validate({"store": {"kv": {"map_size_mb": 1}}})
     program = (

@@ -67,6 +67,7 @@ def test_any_letters(index: sonicpy.Index, text: str, limit: int) -> None:
     compare(index, text, limit, 0, "eng")
 
 
+@pytest.mark.full
 def test_a_later_bucket_leaves_out_what_cannot_be_among_the_best(tmp_path: Path) -> None:
     """For common words of many objects, the walk in later buckets begins with the score of the best objects in the
     earlier ones.

@@ -129,6 +129,7 @@ def test_agents_come_first_and_serve_many_runs(tmp_path: Path) -> None:
                 agent.wait(WAIT_S)
 
 
+@pytest.mark.full
 def test_no_agent_and_no_set(tmp_path: Path) -> None:
     set_file = tmp_path / "set.json"
     set_file.write_text(LETARETTE)

@@ -25,7 +25,7 @@ from tests.native.analyzing import (
     words,
 )
 from tests.reference import analyzer as twin
-from tests.support.examples import examples
+from tests.support.examples import examples, some
 
 
 def found(terms: Terms) -> list[twin.Found]:
@@ -148,6 +148,7 @@ def test_without_patterns_every_word_is_an_ordinary_one(text: str) -> None:
     assert found(analyze(COMPAT_PLAIN, text)) == twin.analyze(text, patterns=False)
 
 
+@pytest.mark.full
 @settings(deadline=None, max_examples=examples(400))
 @given(TEXTS | st.text(max_size=20))
 def test_the_default_form_loses_no_word(text: str) -> None:
@@ -270,7 +271,10 @@ def test_every_character_folds_as_nfkc_around_casefold() -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("mark", ["\u0301", "\u0327", "\u0345", "\u3099", "\u1161", "\u11a8", "\u0f71", "\u200d"])
+JOINING = "\u0301", "\u0327", "\u0345", "\u3099", "\u1161", "\u11a8", "\u0f71", "\u200d"
+
+
+@pytest.mark.parametrize("mark", some(JOINING, 4))
 def test_every_character_before_a_joining_one_folds_as_a_whole(mark: str) -> None:
     wrong = []
     for char in varied():

@@ -206,6 +206,7 @@ def test_rows_that_cannot_be_dense_stay() -> None:
     assert changed_row(dense_row(packed({0: (b"large", {})})), 0, record) is None
 
 
+@pytest.mark.full
 @settings(max_examples=examples(300))
 @given(rows, st.randoms(use_true_random=False))
 def test_damaged_rows_are_read_or_damage(

@@ -101,6 +101,7 @@ def test_white_space_is_what_unicode_says() -> None:
     assert set(WHITE_SPACE) == by_category | {0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x85}
 
 
+@pytest.mark.full
 def test_every_character_separates_or_does_not() -> None:
     for code in range(sys.maxunicode + 1):
         if 0xD800 <= code < 0xE000:

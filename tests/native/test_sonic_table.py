@@ -150,6 +150,7 @@ def sonic_time(words: int) -> float:
     return min(times)
 
 
+@pytest.mark.full
 def test_a_query_of_thousands_of_words_takes_linear_time() -> None:
     """A line of 20,000 bytes holds 5,000 words. Eight times the words may take 8 times as long, not 64 times as with a
     walk over scores.

@@ -215,6 +215,7 @@ def test_queries_one_after_the_other_share_windows(seed: int, objects: int) -> N
                 assert lists.size_bytes - size_bytes == found.made_bytes
 
 
+@pytest.mark.full
 @given(st.integers(0, 2**32))
 @settings(max_examples=examples(12), deadline=None)
 def test_rare_words_of_large_buckets(seed: int) -> None:
@@ -252,6 +253,7 @@ def test_rare_words_of_large_buckets(seed: int) -> None:
     assert answer(found, lists, 25, 5) == expected[5:30]
 
 
+@pytest.mark.full
 @given(st.integers(0, 2**32))
 @settings(max_examples=examples(8), deadline=None)
 def test_a_word_of_some_hundred_objects_beside_common_words(seed: int) -> None:
@@ -286,6 +288,7 @@ def test_words_of_some_thousand_objects_beside_each_other(seed: int) -> None:
     check_pages_of_all_sizes(terms, lengths, chance.choice((0.1, 0.3, 1.0)))
 
 
+@pytest.mark.full
 @given(st.integers(0, 2**32))
 @settings(max_examples=examples(4), deadline=None)
 def test_questions_of_many_words_are_not_walked(seed: int) -> None:

@@ -37,6 +37,7 @@ def test_twenty_thousand_pings_in_one_write(shared_server: Server) -> None:
         assert peer.lines(20_000) == ["PONG"] * 20_000
 
 
+@pytest.mark.full
 def test_two_hundred_thousand_commands_in_one_go(shared_server: Server) -> None:
     with Peer(shared_server, "ingest") as peer:
         sender = threading.Thread(target=peer.send, args=(b"PING\r\nCOUNT many b\nNOPE\n\nHELP\n" * 50_000,))

@@ -225,6 +225,7 @@ class TestWhen:
             assert server.log() == "", "nothing went wrong"
 
 
+@pytest.mark.full
 def test_damaged_rows_of_one_bucket_hold_up_no_other_and_are_not_read_each_second(
     in_tables: None, tmp_path: Path
 ) -> None:

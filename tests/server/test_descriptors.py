@@ -145,6 +145,7 @@ def test_a_main_process_without_a_descriptor(caplog: pytest.LogCaptureFixture) -
     assert LOST in caplog.text
 
 
+@pytest.mark.full
 def test_one_process_is_at_its_limit(tmp_path: Path) -> None:
     with Server(tmp_path, {"server.search_processes": 1}) as running, contextlib.ExitStack() as peers:
         [process] = wait_for(running)

@@ -105,6 +105,7 @@ def test_a_log_that_cannot_grow(tmp_path: Path, durability: str) -> None:
             assert again.results('QUERY disk b "zwei" LANG(none)') == ["p", "o"]
 
 
+@pytest.mark.full
 def test_an_environment_that_cannot_grow(tmp_path: Path) -> None:
     """The server acknowledges PUSHes that are in the log until a commit fails; none of them is lost."""
     server = Server(tmp_path, {"search.query_alternates_try": 0})

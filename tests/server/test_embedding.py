@@ -393,6 +393,7 @@ def test_a_text_that_ends_the_worker_refuses_no_other(tmp_path: Path) -> None:
     assert started == 6, "for 16, 8, 4, 2 and 1 texts, and after that"
 
 
+@pytest.mark.full
 def test_workers_are_not_started_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedding, "DEATHS_MAX", 4)
     found, started = made_of(tmp_path, ["die"] * 16 + ["text"] * 16)
@@ -492,17 +493,20 @@ def test_a_function_that_hangs_is_given_up_soon(tmp_path: Path, monkeypatch: pyt
         assert number == started
 
 
+@pytest.mark.full
 def test_a_text_on_which_a_function_hangs_refuses_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"text {number}" if number != 5 else "hang" for number in range(16)]
     found, _ = made_in_time(tmp_path, monkeypatch, texts)
     assert [number for number, one in enumerate(found) if not isinstance(one, str)] == [5]
 
 
+@pytest.mark.full
 def test_fewer_texts_are_given_to_a_slow_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found, _ = made_in_time(tmp_path, monkeypatch, ["text"] * 16, most=5)
     assert all(isinstance(one, str) for one in found)
 
 
+@pytest.mark.full
 def test_a_function_may_take_longer_to_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found, started = made_in_time(tmp_path, monkeypatch, ["text"], load_s=1.5)
     assert isinstance(found[0], str) and started == 1

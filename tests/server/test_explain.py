@@ -4,6 +4,8 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 from sonicpy import Index
 from sonicpy.api.explanation import Explanation
 from tests.processes import Server
@@ -69,6 +71,7 @@ def test_compat_mode_knows_neither(tmp_path: Path) -> None:
         assert search.ask('EXPLAIN c b "x"') == "ERR unknown_command"
 
 
+@pytest.mark.full
 def test_an_explanation_of_thousands_of_words_is_no_attack(tmp_path: Path) -> None:
     """The time is linear in the number of words, and the line stays bounded.
 

@@ -99,6 +99,7 @@ def test_no_timeout_with_zero(tmp_path: Path) -> None:
         assert peer.ask("PING") == "PONG"
 
 
+@pytest.mark.full
 def test_peers_that_never_read_are_paused_bounded_and_dropped(hasty_server: Server) -> None:
     before = hasty_server.rss_bytes()
     peers = [Peer(hasty_server, "search", receive_bytes=4096) for _ in range(8)]
@@ -139,6 +140,7 @@ def test_a_slow_reader_gets_everything(hasty_server: Server) -> None:
         read_slowly(peer)
 
 
+@pytest.mark.full
 def test_the_clock_of_a_slow_reader_starts_when_it_has_read(hasty_server: Server) -> None:
     for _ in range(TRIES):
         with Peer(hasty_server, "search", receive_bytes=65_536) as peer:

@@ -177,6 +177,7 @@ def test_a_job_that_kills_every_worker_is_given_up(tmp_path: Path, caplog: pytes
     with_workers(test)
 
 
+@pytest.mark.full
 def test_a_worker_that_was_killed_while_idle_is_replaced() -> None:
     async def test(workers: Workers) -> None:
         first = await workers.run(own_number)

@@ -281,6 +281,7 @@ def test_the_log_tells_how_far_an_interrupted_conversion_was(tmp_path: Path, cap
     assert 0 < done < 367
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("small_steps")
 def test_a_full_disk_at_any_write(tmp_path: Path) -> None:
     folder, holds = unpack("default", tmp_path / "first")

@@ -212,6 +212,7 @@ def test_random_changes(tmp_path: Path, seed: int) -> None:
     again.close()
 
 
+@pytest.mark.full
 def test_lists_of_many_blocks(tmp_path: Path) -> None:
     dice = random.Random(9)
     store, twin = open_store(tmp_path), Twin()

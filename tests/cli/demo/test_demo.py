@@ -44,6 +44,7 @@ def test_the_source_is_read_and_not_run(tmp_path: Path) -> None:
     assert list(entries("made", file)) == []
 
 
+@pytest.mark.full
 def test_modules_have_the_names_that_programs_import() -> None:
     modules = dict(source_files())
     assert {"json", "json.decoder", "os.path", "asyncio.tasks"} <= modules.keys()
