@@ -59,7 +59,7 @@ NAME_ROWS_MAX = 12_500
 IDLE_COMMITS = 1_024
 """The cached rows of a bucket are dropped after one to two times this number of commits without a read: the bucket may
 have been flushed, and the row of changes gets shorter."""
-POSTINGS_MAX_BYTES = 448 << 20
+POSTINGS_MAX_BYTES = 640 << 20
 """The most bytes of cached postings, packed blocks and windows of common words over all buckets, half of them for older
 entries: room for all that queries in a million chat messages use again and again.
 """
