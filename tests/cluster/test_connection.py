@@ -401,12 +401,12 @@ def test_who_leaves_takes_what_came_before(tmp_path: Path) -> None:
         await other.flush()
         while True:  # a broker that has just started may take a moment to route
             with contextlib.suppress(NoRespondersError):
-                await asking.request("questions", b"", timeout=2)  # alone: it also subscribes to all answers
+                await asking.request("questions", b"", timeout=WAIT_S)  # alone: it also subscribes to all answers
                 break
         for _ in range(20):
             leaving = await one.subscribe("questions", queue="all", cb=take)
             await one.flush()
-            asked = [asyncio.create_task(asking.request("questions", b"", timeout=2)) for _ in range(50)]
+            asked = [asyncio.create_task(asking.request("questions", b"", timeout=WAIT_S)) for _ in range(50)]
             await asyncio.sleep(0.001)
             await one.leave(leaving)
             await asyncio.gather(*asked)
