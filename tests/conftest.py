@@ -43,7 +43,7 @@ LEFT_BEHIND = pytest.StashKey[list[str]]()
 
 LONG_FIRST = (
     "transcripts", "shared_suite", "benchmarks", "power", "cluster", "server", "evaluation", "store", "docs", "client",
-    "attacks", "native", "test_options_everywhere.py", "test_pytest_plugin.py",
+    "attacks", "native", "test_options_everywhere.py",
 )  # fmt: skip
 """The folders and files with long tests, and with tests that wait for clocks. They start first; otherwise one worker
 would run them alone at the end.
