@@ -66,7 +66,7 @@ DEFAULTS = cast(
                 group_access="none",
                 map_size_mb=65536,
                 reader_limit_mb=4096,
-                query_cache_mb=640,
+                query_cache_mb=448,
             ),
             fst=PlainSection(graph=PlainSection(consolidate_after=180, max_size=2048, max_words=250000)),
             order=(),

@@ -187,7 +187,7 @@ class KvConfig(Section):
     group_access: GroupAccess = "none"
     map_size_mb: Megabytes = 65536
     reader_limit_mb: Number32 = 4096
-    query_cache_mb: Megabytes = 640
+    query_cache_mb: Megabytes = 448
     pool: KvPoolConfig = KvPoolConfig()
     database: KvDatabaseConfig = KvDatabaseConfig()
 

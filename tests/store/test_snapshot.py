@@ -112,6 +112,29 @@ def test_postings_that_are_asked_for_again_and_again_are_read_once(
         assert reader.postings(others[0]) is not first, "it made room"
 
 
+def test_postings_in_use_stay_beside_many_that_are_read_once(store: Store) -> None:
+    used, passing = [f"used{number}" for number in range(24)], [f"once{number}" for number in range(300)]
+    store.apply(push("all", " ".join(used + passing)))
+    store.commit()
+    with store.snapshot() as view:
+        state, cache = view.bucket("c", "b"), view.snapshot_cache
+        assert state is not None
+        reader = view.reader(state)
+        rows = dict(zip(used + passing, reader.words([word.encode() for word in used + passing]), strict=True))
+        size_bytes = reader.postings(rows[used[0]]).size_bytes  # type: ignore[arg-type, union-attr]
+        cache.postings_max_bytes = 32 * size_bytes
+        held, read_again = {}, 0
+        for word in passing:
+            for again in used:
+                found = reader.postings(rows[again])  # type: ignore[arg-type]
+                read_again += found is not held.get(again)
+                held[again] = found
+            reader.postings(rows[word])  # type: ignore[arg-type]
+            ((_, of_bucket),) = cache.buckets.values()
+            assert of_bucket.posting_bytes()[0] <= cache.postings_max_bytes + size_bytes, "and the list just read"
+    assert read_again < len(used) * len(passing) // 50, "these are three quarters of the most bytes"
+
+
 def noted_reads(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """Return a list that gets the terms whose rows are read because a cache lacks them."""
     read: list[bytes] = []

@@ -16,6 +16,7 @@ from libc.stdint cimport UINT64_MAX, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from sonicpy._native.bm25 cimport PackedLengths, lengths_of
+from sonicpy._native.column_window cimport ColumnWindow
 from sonicpy._native.length_masks cimport LengthMasks
 from sonicpy._native.objects cimport PLACES, name_at, names_of_row, row_number
 from sonicpy._native.stored_postings cimport StoredPostings, unite
@@ -39,6 +40,7 @@ cdef uint64_t made = 0  # caches that this process has made
 cdef enum:
     UNITED_MAX = 256  # lists of several words
     ROW_BYTES = 120  # of a row of a word, about
+    VALUE_BYTES = 200  # of a cached value that is neither postings nor a window of a column, about
     COMPARED = 64  # lengths at once
     PREFIX_MAX = 63  # bytes of the prefix of a cached range: each size is a bit
 
@@ -48,8 +50,9 @@ cdef class BucketCache:
 
     Rows of words are cached in two generations: when the newer one holds `words_max`, it becomes the older one, and the
     former older one is dropped. A row found in the older generation moves to the newer one, so rows in frequent use
-    stay. Postings age in the same way when the owner calls `age_postings`; rows of words also when it calls
-    `age_words`, which drops ranges of words.
+    stay. Rows of words also age when the owner calls `age_words`, which drops ranges of words. Postings have two
+    generations as well: the owner lets the newer one join the older one (`age_postings`), and drops postings that no
+    query has used since then (`drop_unused`).
 
     Args:
         words_max: the most rows in a generation, and the most ranges.
@@ -247,21 +250,41 @@ cdef class BucketCache:
         cdef PyObject *held = PyDict_GetItemWithError(self._postings, number)
         if held != NULL:
             return <object> held
-        held = PyDict_GetItemWithError(self._older_postings, number)
-        if held != NULL:
-            PyDict_SetItem(self._postings, number, <object> held)
-            return <object> held
-        return None
+        found = self._older_postings.pop(number, None)
+        if found is not None:
+            PyDict_SetItem(self._postings, number, found)
+        return found
 
     def keep(self, number, value not None) -> None:
         """Cache an object under a number, for values; a commit that notes the number among its rewritten lists drops
         it."""
         PyDict_SetItem(self._postings, number, value)
 
+    def posting_bytes(self) -> tuple:
+        """Return the approximate bytes of the cached postings, and those of the older generation among them."""
+        cdef Py_ssize_t older = bytes_of_all(self._older_postings)
+        return older + bytes_of_all(self._postings) + bytes_of_all(self._united), older
+
     def age_postings(self) -> None:
-        """Drop the older generation of postings; the newer one takes its place."""
-        self._postings, self._older_postings = {}, self._postings
+        """Let all cached postings be of the older generation, behind those that already are."""
+        cdef dict newer = {}
+        newer, self._postings = self._postings, newer
+        self._older_postings.update(newer)
+
+    def drop_unused(self, Py_ssize_t size_bytes) -> int:
+        """Drop postings of the older generation, in the order in which they entered it, until they were of `size_bytes`
+        or none is left; drop the postings of several words. Return the bytes of the dropped postings of single
+        words."""
+        cdef dict older = self._older_postings
+        cdef Py_ssize_t dropped = 0
         self._united = {}
+        for number in list(older):
+            if dropped >= size_bytes:
+                break
+            value = older.pop(number, None)  # another thread may have moved it
+            if value is not None:
+                dropped += bytes_of(value)
+        return dropped
 
     def age_words(self) -> None:
         """Drop the older generation of rows of words, whose place the newer one takes; drop the ranges."""
@@ -331,9 +354,8 @@ cdef class CachingReader:
         cdef Py_ssize_t counted
         if held != NULL and (<StoredPostings> held).checked == cache._number:
             return <object> held
-        postings, counted = cache.take_postings(term_id), 0
-        if postings is not None and held != NULL:
-            counted = postings.size_bytes
+        postings = cache.take_postings(term_id)
+        counted = 0 if postings is None else postings.size_bytes
         if postings is None or (
             postings.checked != cache._number and (references(postings) > 1 or not self.bring_up_to_date(postings, word))
         ):
@@ -513,6 +535,20 @@ def words_of_all(list readers not None, list terms not None, *, bint letters=Fal
             cache.age_words()
         fill(cache._words, found, missing, read)
     return columns
+
+
+cdef Py_ssize_t bytes_of(value) except -1:
+    """Return the approximate bytes of a cached value."""
+    if isinstance(value, StoredPostings):
+        return (<StoredPostings> value).size_bytes
+    return value.size_bytes if isinstance(value, ColumnWindow) else VALUE_BYTES
+
+
+cdef Py_ssize_t bytes_of_all(dict held) except -1:
+    cdef Py_ssize_t size_bytes = 0
+    for value in held.values():
+        size_bytes += bytes_of(value)
+    return size_bytes
 
 
 cdef int drop(dict held, keys) except -1:

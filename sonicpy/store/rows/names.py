@@ -6,9 +6,11 @@ wait in memory until there are thousands, and are then written into rows of abou
 `BucketState.named` on, whose records contain them.
 """
 
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from sonicpy._native.held import Held
 from sonicpy._native.name_map import NameMap, name_hash
 from sonicpy._native.name_rows import NameMerge, name_key, named, without_name
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "KnownNames",
     "NewNames",
     "drop_stored_name",
     "find_new",
@@ -144,3 +147,34 @@ def _merge(transaction: "Transaction", state: BucketState, names: bytes) -> None
         transaction.put_many(OIDS, merge.rows(transaction.get_many(OIDS, keys)))
     for key in merge.emptied:
         transaction.delete(OIDS, key)
+
+
+class KnownNames:
+    """The OIDs of a bucket that its rows of names may lack, as far as they have been read; later commits add to them.
+
+    Attributes:
+        named: see BucketState.
+        until: the objects from `named` up to this IID, exclusive, were read.
+        iids: OID -> the IID of the newest object with this name, which may have been removed since.
+    """
+
+    __slots__ = ("_lock", "iids", "named", "until")
+
+    def __init__(self, named: int, until: int) -> None:
+        self.named = named
+        self.until = until
+        self.iids: dict[bytes, int] = {}
+        self._lock = threading.Lock()
+
+    def take(self, new: dict[bytes, int], before: int, until: int) -> None:
+        """Add the objects with IIDs from `before` to below `until`, unless another thread has added objects
+        meanwhile."""
+        with Held(self._lock):
+            if self.until == before:
+                self.iids.update(new)
+                self.until = until
+
+    def find(self, oid: bytes) -> tuple[int | None, int]:
+        """Return the IID of the newest object with an OID (None: not known), and `until`."""
+        with Held(self._lock):
+            return self.iids.get(oid), self.until

@@ -5,14 +5,12 @@ all rows that the commit did not touch (`changes.py`), and so does the cache of 
 OIDs always stay, because an IID always means the same object. Queries repeat the same words, common words most of all.
 """
 
-import threading
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from sonicpy._native.bucket_cache import BucketCache
-from sonicpy._native.held import Held
 from sonicpy._native.keys import word_key, word_keys
 from sonicpy._native.objects import row_keys
 from sonicpy._native.stored_postings import StoredPostings
@@ -36,7 +34,7 @@ from sonicpy.store.rows.keys import (
 from sonicpy.store.rows.known_pending import PENDING_READ_MAX, KnownPending
 from sonicpy.store.rows.lengths import read_lengths
 from sonicpy.store.rows.meta import CHANGES
-from sonicpy.store.rows.names import find_new, oids_from
+from sonicpy.store.rows.names import KnownNames, find_new, oids_from
 from sonicpy.store.rows.tag_counts import OF_TAGS, Beside
 from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.all_words import compared_words
@@ -59,10 +57,10 @@ NAME_ROWS_MAX = 12_500
 IDLE_COMMITS = 1_024
 """The cached rows of a bucket are dropped after one to two times this number of commits without a read: the bucket may
 have been flushed, and the row of changes gets shorter."""
-POSTINGS_MAX_BYTES = 640 << 20
-"""The most bytes of cached postings, packed blocks and windows of common words over all buckets, half of them for older
-entries: room for all that queries in a million chat messages use again and again.
-"""
+POSTINGS_MAX_BYTES = 448 << 20
+"""The most bytes of cached postings, packed blocks and windows of common words over all buckets."""
+PARTS = 8
+"""After each such part of POSTINGS_MAX_BYTES that is read, the cached postings are counted, and unused ones dropped."""
 ROWS_MAX_BYTES = 32 << 20
 """The most bytes of cached rows of words and OIDs in all buckets, and the most bytes of older rows of words besides.
 This limits the memory that many active buckets take."""
@@ -70,37 +68,6 @@ CACHED_WORD_BYTES, CACHED_NAMES_BYTES = 250, 400
 """The approximate bytes of a cached row of a word, and of a row of OIDs."""
 CACHED_RANGE_BYTES, CACHED_COMPLETION_BYTES = 200, 25
 """The approximate bytes of a cached range of words, and of each word in it."""
-
-
-class KnownNames:
-    """The OIDs of a bucket that its rows of names may lack, as far as they have been read; later commits add to them.
-
-    Attributes:
-        named: see BucketState.
-        until: the objects from `named` up to this IID, exclusive, were read.
-        iids: OID -> the IID of the newest object with this name, which may have been removed since.
-    """
-
-    __slots__ = ("_lock", "iids", "named", "until")
-
-    def __init__(self, named: int, until: int) -> None:
-        self.named = named
-        self.until = until
-        self.iids: dict[bytes, int] = {}
-        self._lock = threading.Lock()
-
-    def take(self, new: dict[bytes, int], before: int, until: int) -> None:
-        """Add the objects with IIDs from `before` to below `until`, unless another thread has added objects
-        meanwhile."""
-        with Held(self._lock):
-            if self.until == before:
-                self.iids.update(new)
-                self.until = until
-
-    def find(self, oid: bytes) -> tuple[int | None, int]:
-        """Return the IID of the newest object with an OID (None: not known), and `until`."""
-        with Held(self._lock):
-            return self.iids.get(oid), self.until
 
 
 class SnapshotCache:
@@ -134,12 +101,13 @@ class SnapshotCache:
         """Bucket -> the number of the commit for which its cache is valid, and the cache."""
         self.pending: dict[int, KnownPending] = {} if before is None else before.pending
         self.new_names: dict[int, KnownNames] = {} if before is None else before.new_names
-        self.posting_bytes = 0
+        self.read_bytes = 0
+        """The bytes of postings read since the cached ones were counted."""
         self.row_bytes = 0
         self._since: dict[int, Changes | None] = {}
         if before is not None:
             self.buckets, before.buckets = before.buckets, {}
-            self.posting_bytes, self.row_bytes = before.posting_bytes, before.row_bytes
+            self.read_bytes, self.row_bytes = before.read_bytes, before.row_bytes
             if commit // IDLE_COMMITS > before.commit // IDLE_COMMITS:
                 self._drop_idle()
 
@@ -223,16 +191,29 @@ class SnapshotCache:
         return known
 
     def note_read(self, size_bytes: int, reader: BucketCache) -> None:
-        """Count `size_bytes` bytes of cached postings; when there are too many, age the cached postings.
+        """Note that the cached postings grew by `size_bytes`; once in a while, make room for more.
 
         Args:
             reader: the cache in use by a reader, which may no longer be in `buckets`.
         """
-        self.posting_bytes += size_bytes
-        if 2 * self.posting_bytes > self.postings_max_bytes:
-            for cache in self._caches(reader):
-                cache.age_postings()
-            self.posting_bytes = 0
+        self.read_bytes += size_bytes
+        if PARTS * self.read_bytes > self.postings_max_bytes:
+            self.read_bytes = 0
+            self._make_room(self._caches(reader), self.postings_max_bytes // PARTS)
+
+    def _make_room(self, caches: set[BucketCache], part: int) -> None:
+        """Drop postings that queries did not use lately, as far as another `part` bytes would not fit."""
+        counted = {cache: cache.posting_bytes() for cache in caches}
+        excess = sum(held for held, _ in counted.values()) + part - self.postings_max_bytes
+        older = sum(unused for _, unused in counted.values())
+        if older < excess:  # queries used nearly all of them
+            counted = {cache: (held, held) for cache, (held, _) in counted.items()}
+            older = sum(held for held, _ in counted.values())
+            age_all(caches)
+        if excess > 0:
+            older -= sum(cache.drop_unused(excess * unused // older + 1) for cache, (_, unused) in counted.items())
+        if older < part:
+            age_all(caches)
 
     def note_rows(self, size_bytes: int, reader: BucketCache) -> None:
         """Count `size_bytes` bytes of cached rows; if there are too many, age the rows of words and drop those of OIDs.
@@ -250,6 +231,11 @@ class SnapshotCache:
 
     def _caches(self, reader: BucketCache) -> set[BucketCache]:
         return {reader, *(cache for _, cache in tuple(self.buckets.values()))}  # other threads may add some
+
+
+def age_all(caches: Iterable[BucketCache]) -> None:
+    for cache in caches:
+        cache.age_postings()
 
 
 class Snapshot(View):
@@ -438,10 +424,8 @@ class SnapshotSource(BucketReader):
 
     def read_postings(self, word: TermInfo, lengths: bytes | bytearray) -> StoredPostings:
         """Return a word's postings, of which the row and the impacts are read, but no blocks yet."""
-        found, cache = self.postings_with(word, lengths), self._snapshot_cache
-        cache.posting_bytes += found.size_bytes
-        if 2 * cache.posting_bytes > cache.postings_max_bytes:
-            cache.note_read(0, self._bucket_cache)
+        found = self.postings_with(word, lengths)
+        self.note_read(found.size_bytes)
         return found
 
     def new_impacts(self, postings: StoredPostings, word: TermInfo) -> list[bytes]:
@@ -466,10 +450,10 @@ class SnapshotSource(BucketReader):
         return [(length_row_of(key), row) for key, row in self._transaction.get_many(LENGTHS, keys)]
 
     def note_read(self, size_bytes: int) -> None:
-        """Count `size_bytes` bytes of cached postings; drop the older half when there are too many."""
+        """Note that the cached postings grew by `size_bytes`; see `SnapshotCache`."""
         cache = self._snapshot_cache
-        cache.posting_bytes += size_bytes
-        if 2 * cache.posting_bytes > cache.postings_max_bytes:
+        cache.read_bytes += size_bytes
+        if PARTS * cache.read_bytes > cache.postings_max_bytes:
             cache.note_read(0, self._bucket_cache)
 
 
