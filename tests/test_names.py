@@ -3,6 +3,7 @@
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import sonicpy
@@ -41,12 +42,17 @@ def is_type_variable(value: ast.expr | None) -> bool:
     return isinstance(value, ast.Call) and ast.unparse(value.func) in ("TypeVar", "ParamSpec")
 
 
+@cache
+def statements_of(path: Path) -> list[ast.stmt]:
+    return ast.parse(path.read_text(encoding="utf-8")).body
+
+
 def type_names(*, variables: bool) -> Iterator[str]:
     """Yield the public names of classes and types at the top of each file; with `variables`, those of type
     variables.
     """
     for path in FILES:
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in statements_of(path):
             if isinstance(node, ast.ClassDef) and not variables:
                 yield node.name
             elif isinstance(node, ast.Assign) and is_type_variable(node.value) == variables:

@@ -114,6 +114,7 @@ def answer(peer: Peer, verb: str, line: str) -> str:
     return said
 
 
+@pytest.mark.full
 def test_random_verbs_under_keys(server: Server, secrets: dict[str, str]) -> None:
     numbers = random.Random(3)
     for name, secret in secrets.items():

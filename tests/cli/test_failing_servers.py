@@ -62,6 +62,7 @@ def put(text: str, changed: int) -> None:
         database.executemany("REPLACE INTO rows VALUES (?, ?, ?)", rows)
 
 
+@pytest.mark.full
 def test_an_import_ends_while_the_server_fails_and_goes_on_later(run: Run, server: FailingServer) -> None:
     written("rows.jsonl", {f"o{number}": "old" for number in range(7)})
     command = ("import", "rows.jsonl", "--collection", "c", "--server", server.url)
@@ -72,6 +73,7 @@ def test_an_import_ends_while_the_server_fails_and_goes_on_later(run: Run, serve
     assert server.objects()["old"] == [f"o{number}" for number in range(7)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("refused", some([10_000, 0], 2))
 def test_a_mirror_reads_rows_again_with_which_the_server_failed(
     here: Path, server: FailingServer, refused: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

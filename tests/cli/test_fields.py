@@ -72,6 +72,7 @@ def test_import(run: Run, expected: dict[str, Any], kind: str, more: list[str]) 
     )
 
 
+@pytest.mark.full
 def test_import_into_a_server(run: Run, tmp_path: Path) -> None:
     with Server(tmp_path / "server") as server:
         url = f"sonic://{server.host}:{server.port}"

@@ -75,6 +75,7 @@ def without_counts(holding: ExportedObject) -> ExportedObject:
     return replace(holding, languages=",".join(sorted(re.findall("[a-z]+", holding.languages))))
 
 
+@pytest.mark.full
 def test_rows_are_there_once(tmp_path: Path) -> None:
     random = Random(7)
     words = [f"word{number}" for number in range(500)]

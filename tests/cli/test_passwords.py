@@ -69,6 +69,7 @@ def test_a_person_hears_of_a_password_that_others_can_read(
     assert capsys.readouterr().err == "", "the lines of a shell are in no list of processes"
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc to read command lines")
 @pytest.mark.parametrize("way", ["flag", "variable"])
 def test_agents_get_the_password_but_not_on_their_command_line(tmp_path: Path, locked_server: Server, way: str) -> None:

@@ -97,6 +97,7 @@ def interrupted(run: Run, monkeypatch: pytest.MonkeyPatch, file: str, rows: int)
     return verb
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("file", some(["rows.jsonl", "rows.csv", "rows.json", "rows.jsonl.gz", "rows.parquet"], 2))
 def test_a_file_that_has_changed_anywhere_before_the_position_is_refused(
     run: Run, monkeypatch: pytest.MonkeyPatch, file: str

@@ -108,6 +108,7 @@ def test_lines_of_a_file_are_carried_out_without_a_prompt(
     assert capsys.readouterr() == ("1\n2\nround\t1\ntotal\t2\n", "")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("lines", "status"),
     [

@@ -316,6 +316,7 @@ def test_refused_rows_that_cannot_be_written_end_an_import(run: Run) -> None:
     run("import", *flags, "/dev/full", status=1, said="sonicpy: cannot write /dev/full: No space left on device\n")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("lost", [ConnectionLost("the server is gone"), TimedOut("the server is slow")])
 def test_a_lost_server_is_no_fault_of_the_file_of_refused_rows(
     run: Run, server: Server, monkeypatch: pytest.MonkeyPatch, lost: Exception

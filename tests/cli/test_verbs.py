@@ -347,6 +347,7 @@ def test_a_terminal_without_the_letters(run: Run) -> None:
     assert done.stdout == b"gr\\xf6ssen\n"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("encoding", some(["ascii", "latin-1"], 2))
 def test_json_and_toml_are_utf8_on_any_terminal(run: Run, encoding: str) -> None:
     with Index("d") as index:

@@ -164,6 +164,7 @@ def run(request: pytest.FixtureRequest) -> Iterator[Callable[[Any], Any]]:
         yield runner.run
 
 
+@pytest.mark.full
 def test_cancellations_leave_the_client_whole(run: Callable[[Any], Any], shared_server: Server, folder: Path) -> None:
     assert run(cancel_all(url_of(shared_server), folder)) > 40
 

@@ -148,6 +148,7 @@ def test_silence_ends_in_a_time_out_and_the_late_answer_reaches_nobody(connect: 
     assert len(fake.lines) == 3
 
 
+@pytest.mark.full
 def test_a_flush_with_a_filter_may_take_its_time(connect: Connect) -> None:
     def script(caller: Caller) -> None:
         caller.greet("sonicpy v1.1")

@@ -168,6 +168,7 @@ def test_interrupts_leave_the_client_whole(shared_server: Server, folder: Path) 
     assert interrupt_all(url_of(shared_server), folder, 2, 1) > 60
 
 
+@pytest.mark.full
 def test_interrupts_of_a_client_of_several_servers(shared_server: Server, folder: Path) -> None:
     assert interrupt_all(two_urls(shared_server), folder, 1, 2) > 20
 

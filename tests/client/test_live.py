@@ -51,6 +51,7 @@ def in_a_while(work: object, delay_s: float = 0.3) -> threading.Timer:
     return timer
 
 
+@pytest.mark.full
 def test_reads_and_push_outlive_a_server(connect_apart: Connect, tmp_path: Path) -> None:
     with Server(tmp_path) as server, connect_apart(url_of(server)) as client:
         client.push("c", "b", "o:1", "zebra")

@@ -229,6 +229,7 @@ def ask(client: Any) -> None:
     assert client.query("c", "b", "text") == ["one", "two"]
 
 
+@pytest.mark.full
 def test_the_nearest_server_is_used(connect: Connect) -> None:
     for delays_s, nearest in (((0.0, 0.4), 0), ((0.4, 0.0), 1)):
         with nodes(*delays_s) as some, connect([node.url for node in some]) as client:
@@ -290,6 +291,7 @@ def test_a_server_that_opens_no_session_holds_nobody_up(connect: Connect) -> Non
             assert is_within(10, began)
 
 
+@pytest.mark.full
 def test_a_server_that_falls_silent_is_left_alone(connect: Connect) -> None:
     with nodes(0.0, 0.2) as (near, far), connect(urls_of(near, far), timeout_s=10, retry_s=1) as client:
         ask(client)
@@ -301,6 +303,7 @@ def test_a_server_that_falls_silent_is_left_alone(connect: Connect) -> None:
         assert far.seen == ["PUSH"]
 
 
+@pytest.mark.full
 def test_a_read_without_an_answer_is_asked_elsewhere(connect: Connect) -> None:
     with nodes(0.0, 0.2) as (near, far), connect(urls_of(near, far), timeout_s=0.6, retry_s=0.1) as client:
         ask(client)

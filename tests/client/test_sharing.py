@@ -50,6 +50,7 @@ def test_threads_share_a_client(shared_server: Server, pool_size: int) -> None:
         assert client.info()["clients_connected"] <= 2 * pool_size + 1
 
 
+@pytest.mark.full
 def test_tasks_share_a_client_and_may_be_cancelled(shared_server: Server) -> None:
     fill(shared_server, "tasks")
 

@@ -169,6 +169,7 @@ def test_announcements_that_were_late_count_as_standing_still(monkeypatch: pytes
     run(test())
 
 
+@pytest.mark.full
 def test_who_comes_later_waits_until_the_one_before_has_heard_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
         hub, names = Hub(), Names()
@@ -306,6 +307,7 @@ async def look_at(claim: NameClaim) -> None:
     await asyncio.sleep(0.01)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("error", [ConfigError("the brokers choose a leader."), OSError("the connection is lost")])
 def test_who_writes_while_the_registry_is_silent_waits(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     async def test() -> None:

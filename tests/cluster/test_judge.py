@@ -99,6 +99,7 @@ def flushed(number: int) -> Change:
     return Change("FLUSHO", "b", f"o{(number - 1) % 20}")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_writer_keeps_the_order_at_a_faulty_broker(seed: int, tmp_path: Path) -> None:
     async def test() -> None:

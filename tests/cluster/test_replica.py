@@ -416,6 +416,7 @@ class SlowBroker(MemoryBroker):
             yield found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("begins_s", [0.03, 0.8])
 def test_many_reads_that_wait_let_a_reading_of_the_log_go_on(tmp_path: Path, begins_s: float) -> None:
     async def test() -> None:

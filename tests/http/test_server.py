@@ -115,6 +115,7 @@ def test_every_operation_answers_from_the_server(server: WithHttp) -> None:
         assert objects_of(asking.get("/v1/query", **scope, text="nantes")) == ["o1"]
 
 
+@pytest.mark.full
 def test_an_endless_body_is_refused_and_ends(server: WithHttp) -> None:
     part = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
     head = (
@@ -379,6 +380,7 @@ def test_other_machines_need_a_password_unless_told_otherwise(tmp_path: Path) ->
     assert "http.without_password" in said
 
 
+@pytest.mark.full
 def test_a_public_address_that_changes_nothing_stops_in_time(tmp_path: Path) -> None:
     allowed = {"http.without_password": "true", "http.read_only": "true", "http.page": "false"}
     with WithHttp(tmp_path, host=EVERY_ADDRESS, **allowed) as server:
@@ -404,6 +406,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("arguments", [["serve", "--inet", f"{HOST}:0"], ["browse", "store"]])
 def test_a_missing_package_is_one_sentence(tmp_path: Path, arguments: list[str]) -> None:
     done = subprocess.run(
@@ -432,6 +435,7 @@ def browsing(what: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
             raise
 
 
+@pytest.mark.full
 def test_browse_shows_a_folder_to_this_machine_alone(tmp_path: Path) -> None:
     with sonicpy.open(tmp_path / "store") as index:
         index.push("notes", "mine", "note:1", "a small note")
@@ -511,6 +515,7 @@ def test_what_is_no_origin_is_refused(tmp_path: Path, origin: str) -> None:
     assert "https://example.com" in said
 
 
+@pytest.mark.full
 def test_connections_that_are_reset_leave_nothing(tmp_path: Path) -> None:
     def reset(count: int) -> None:
         for _ in range(count):

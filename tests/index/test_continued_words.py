@@ -40,6 +40,7 @@ APART = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("ranking", some(["bm25", "newest"], 2))
 @pytest.mark.parametrize(("typed", "text"), FOUND)
 def test_a_word_with_digits_or_signs_goes_on(tmp_path: Path, ranking: str, typed: str, text: str) -> None:

@@ -35,6 +35,7 @@ def one_by_one(index: Index, collection: str) -> int:
     return sum(index.count_words(collection, bucket) > 0 for bucket in BUCKETS)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("compat", [False, True], ids=["own", "compat"])
 @pytest.mark.parametrize("commits_late", [False, True], ids=["commits", "commits late"])
 def test_the_count_is_that_of_the_buckets_one_by_one(tmp_path: Path, compat: bool, commits_late: bool) -> None:

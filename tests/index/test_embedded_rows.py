@@ -156,6 +156,7 @@ def test_of_several_rows_of_an_object_the_last_counts(index: Index, letters: Let
     check_vectors(index, ROWS)
 
 
+@pytest.mark.full
 @ways
 def test_a_bucket_of_old_rules(index: Index, letters: Letters, bring: Pass) -> None:
     index.push_terms(C, B, "old", {"word": 1}, rules=1)

@@ -112,6 +112,7 @@ def test_nothing_is_durable_behind_a_failed_sync_of_the_log(
     assert content(tmp_path / "i") == ["lost", "o1"], "and takes changes again"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("sync", [LOG, DATA])
 def test_a_failed_sync_in_the_background_is_logged_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, sync: str

@@ -294,6 +294,7 @@ def test_a_boost_of_many_equal_scores_is_exact(tmp_path: Path, boost: str) -> No
                 assert found.total == len(ranked)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("text", "boost"), [("-hotel", "visits"), ("-hotel", "time 9s"), ("house", "absent")])
 def test_a_boost_of_scores_that_are_alike_asks_a_few_times(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, boost: str

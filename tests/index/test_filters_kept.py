@@ -49,6 +49,7 @@ def test_a_share_is_about_that_of_the_objects(index: Index, filter: str, share: 
         assert share_meeting(lexicon.reader, parse(filter)) == pytest.approx(share, rel=0.1, abs=1e-9)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("filter", ["half", "ten", "gone", "price < 20", "price >= 5000 AND price < 5010", "time < 7"])
 @pytest.mark.parametrize("text", ["common", "common word", "commo"])
 def test_a_page_is_the_beginning_of_all_that_pass(index: Index, text: str, filter: str) -> None:

@@ -196,6 +196,7 @@ CRASHES = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("point", "files", "why"), CRASHES, ids=[case[-1] for case in CRASHES])
 def test_killed_while_consolidating(tmp_path: Path, point: str, files: list[str], why: str) -> None:
     done = subprocess.run([sys.executable, "-c", CRASH, str(tmp_path), point], check=False)

@@ -172,6 +172,7 @@ def test_answers_are_those_of_a_copy_just_opened(tmp_path: Path, seed: int, obje
             shutil.rmtree(copy)
 
 
+@pytest.mark.full
 def test_no_cache_keeps_the_words_of_flushed_buckets(tmp_path: Path) -> None:
     with sonicpy.open(tmp_path / "store") as index:
         for number in range(12):

@@ -53,7 +53,7 @@ SCOPED: dict[str, Callable[[Index, str, str], Any]] = {
 }
 
 
-@pytest.mark.parametrize("call", SCOPED)
+@pytest.mark.parametrize("call", some(SCOPED, 2))
 @pytest.mark.parametrize("bucket", some([B, "new"], 2))
 def test_names_of_buckets_may_be_of_a_kind_of_str(index: Index, call: str, bucket: str) -> None:
     found = []

@@ -100,6 +100,7 @@ def made_up(chance: random.Random) -> str:
     return "".join(chance.choices("bdfgklmnp", k=7))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("repeated", some([3, 11, 20, 30, 31, 300], 3))
 def test_a_long_word_in_camel_case_harms_no_other(tmp_path: Path, repeated: int) -> None:
     """In a small bucket, in one that has just left that form, and in one with a graph."""

@@ -76,6 +76,7 @@ def test_a_reader_beside_a_server_sees_what_was_committed(server: Server, tmp_pa
             assert index.query("c", "b", "world") == []
 
 
+@pytest.mark.full
 def test_readers_never_stumble_over_a_writer_that_swaps_graphs(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.index.writer", str(tmp_path / "store")]
     with subprocess.Popen(

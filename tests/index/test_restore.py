@@ -144,6 +144,7 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sonicpy.store.care.restore.STEP_ROWS", 10)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("small_steps")
 def test_given_up_at_any_step_it_changes_nothing(index: Index, tmp_path: Path) -> None:
     steps = steps_of_a_restore(index, tmp_path / "backup")

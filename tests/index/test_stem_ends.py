@@ -47,6 +47,7 @@ ENDINGS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("algorithm", WORDS)
 def test_no_word_is_kept_from_its_stem(algorithm: str) -> None:
     endings = ENDINGS[algorithm].split()

@@ -116,6 +116,7 @@ def answers(folder: Path, config: Config, typed: str, texts: list[str], limit: i
         part.close()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("typed", "text"), FOUND)
 def test_a_word_that_leads_to_nothing_is_read_again(tmp_path: Path, config: Config, typed: str, text: str) -> None:
     for found in answers(tmp_path, config, typed, [*OTHERS, text]):

@@ -191,6 +191,7 @@ class Twin:
         ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", some(range(20), 20))
 def test_long_lists_with_late_words_deletions_and_uncommitted_changes(tmp_path: Path, seed: int) -> None:
     """Long lists, with many blocks, skewed frequencies and equal scores, in every state, compared with a check of every

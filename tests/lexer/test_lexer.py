@@ -14,7 +14,7 @@ from sonicpy.lexer.languages import LANGUAGES
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.lexer.segmenters import Segmenters
 from sonicpy.rules import FIRST
-from tests.support.examples import some
+from tests.support.examples import some, thinned
 from tests.support.shared_data import shared_data
 
 needs_ja = pytest.mark.skipif(not Segmenters().has_ja, reason="needs the extra [ja]")
@@ -311,7 +311,7 @@ class TestEveryWay:
     @pytest.mark.parametrize("settings", some(SETTINGS.values(), 2), ids=SETTINGS)
     def test_no_term_of_any_language_is_missing(self, settings: dict[str, Any]) -> None:
         cut = lexer(**settings)
-        for number, (lang, text) in enumerate(sentences(2)):
+        for number, (lang, text) in enumerate(thinned(sentences(2))):
             every = set(cut.lex_every_way(text))
             others = LANGUAGES[number % len(LANGUAGES)].code, "cmn", "eng", "none", None
             for code in {lang, *others} if lang in CODES else others:

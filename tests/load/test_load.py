@@ -59,6 +59,7 @@ def three_servers(tmp_path: Path) -> Iterator[list[Server]]:
         yield servers
 
 
+@pytest.mark.full
 def test_runs_over_three_servers_with_agents_of_its_own(tmp_path: Path) -> None:
     set_file = tmp_path / "set.json"
     set_file.write_text(LETARETTE)
@@ -250,6 +251,7 @@ async def outcome_of(asked: TestSet) -> LoadOutcome:
         return await hub.run(asked, await hub.gather(WAIT_S, 1), 1, WAIT_S)
 
 
+@pytest.mark.full
 def test_results_of_long_queries_take_several_lines() -> None:
     for query, count in (("w" * 1200, 1500), ("\u00e9" * 100_000, 3)):
         outcome = asyncio.run(outcome_of(TestSet(Iterations=count, Queries=[query])))
@@ -271,6 +273,7 @@ BAD_LINES = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("line", BAD_LINES, ids=range(len(BAD_LINES)))
 def test_an_agent_comes_again_after_a_line_that_it_cannot_read(line: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     async def serve() -> None:

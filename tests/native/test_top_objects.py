@@ -327,6 +327,7 @@ def test_a_rare_clause_that_is_required_drives_the_walk(words: int, role: int) -
     assert lists.reads <= 10 * (words + 1), "at most one block of each list for each holder"
 
 
+@pytest.mark.full
 def test_a_clause_that_is_forbidden_leaves_the_rest() -> None:
     """Forbidden clauses of common or rare words, beside common words, whose windows are bits, and beside rare words,
     which are walked one by one.

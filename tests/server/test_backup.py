@@ -87,6 +87,7 @@ def test_a_backup_under_writes_holds_everything_acknowledged_before(tmp_path: Pa
     assert verify_folder(tmp_path / "two" / "store") == []
 
 
+@pytest.mark.full
 def test_who_asks_during_a_restore_finds_the_old_or_the_new_collection(tmp_path: Path) -> None:
     with (
         Server(tmp_path, SETTINGS) as server,

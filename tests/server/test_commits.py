@@ -207,6 +207,7 @@ def test_another_that_asked_before_the_last_commit_does_not_count(tmp_path: Path
     run(tmp_path, talk)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("is_shared", [False, True])
 def test_few_changes_wait_for_a_moment(tmp_path: Path, is_shared: bool) -> None:
     async def talk(index: Index, ingest: Ask, search: Ask) -> None:

@@ -171,6 +171,7 @@ class TestWhen:
             assert count_words(ingest, "large") == 3_002, "the second one waits for what the first did not see"
             until(lambda: len(graph_files(server)) == 122, "older ones are gone")
 
+    @pytest.mark.full
     def test_ping_beside_a_thread(self, server: Server) -> None:
         rounds: list[float] = []
         while len(rounds) < ROUNDS and not (rounds and is_below(min(rounds), PING_S)):
@@ -196,6 +197,7 @@ class TestWhen:
         (graph,) = graph_files(server)
         assert re.fullmatch(r"0-\d+\.graph", graph), "it may have begun a first one while the words were pushed"
 
+    @pytest.mark.full
     @pytest.mark.parametrize("in_the_middle", [False, True])
     def test_at_the_stop(self, tmp_path: Path, in_the_middle: bool) -> None:
         with Server(tmp_path, COMPAT) as server:
@@ -292,6 +294,7 @@ class TestLarge:
             assert last in search.results(f'SUGGEST c killed "{last[:5]}" LIMIT(20)')
         assert not [name for name in graph_files(large_server) if name.endswith(".new")]
 
+    @pytest.mark.full
     @pytest.mark.parametrize("written", [False, True])
     def test_a_bucket_flushed_in_the_middle_of_its_job(self, large_server: Server, written: bool) -> None:
         def flush(_: int) -> None:

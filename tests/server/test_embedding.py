@@ -91,6 +91,7 @@ def check_answers(server: Server) -> None:
         assert search.ask('QUERY c b "the crash"') == "ERR internal_error"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("ranking", ["bm25", "newest"])
 def test_a_question_in_another_order_gets_no_vector(tmp_path: Path, ranking: str) -> None:
     path, port = tmp_path / "model.py", free_port(HOST)
@@ -116,6 +117,7 @@ def test_a_question_in_another_order_gets_no_vector(tmp_path: Path, ranking: str
         assert path.with_suffix(".log").exists() == (ranking == "bm25")
 
 
+@pytest.mark.full
 def test_a_long_text_without_a_vector_does_not_get_that_of_its_end(tmp_path: Path, model: str) -> None:
     port = free_port(HOST)
     settings = {"server.embed": model, "server.embed_required": "false", "http.inet": f"{HOST}:{port}"}
@@ -130,6 +132,7 @@ def test_a_long_text_without_a_vector_does_not_get_that_of_its_end(tmp_path: Pat
             assert json.loads(control.ask("STATS").removeprefix("RESULT "))["texts_without_vector"] == 2
 
 
+@pytest.mark.full
 def test_a_row_that_is_refused_gets_no_vector_and_stops_no_other(server: Server, model: str) -> None:
     texts: list[object] = [{"title": "the jazz"}, "the boat", 5, {"title": 5}]
     rows = [{"collection": "c", "bucket": "b", "object": f"o{at}", "text": text} for at, text in enumerate(texts)]
@@ -244,6 +247,7 @@ def test_a_function_that_cannot_be_imported(tmp_path: Path, text: str | None, sa
             assert ingest.ask('PUSH c b o "x"') == "ERR internal_error"
 
 
+@pytest.mark.full
 def test_every_row_without_a_vector_counts(tmp_path: Path) -> None:
     settings = {"server.embed": "nosuchmodule:embed", "server.embed_required": "false"}
     rows = [{"collection": "c", "bucket": "b", "object": f"o{number}", "text": "a text"} for number in range(20)]
@@ -266,6 +270,7 @@ def test_a_function_that_makes_no_vector(tmp_path: Path) -> None:
         assert str(second).startswith("embed is refused: it made no vector of 'crash'")
 
 
+@pytest.mark.full
 def test_an_upsert_is_embedded_if_its_text_is_new(server: Server, model: str) -> None:
     noted = Path(model.rpartition(":")[0]).with_suffix(".log")
 
@@ -312,6 +317,7 @@ def test_an_upsert_is_embedded_if_its_text_is_new(server: Server, model: str) ->
         check_answers(server)
 
 
+@pytest.mark.full
 def test_objects_whose_names_are_numbers_are_embedded(server: Server, model: str) -> None:
     row = {"collection": "c", "bucket": "b", "object": 7, "text": "the boat"}
 
@@ -330,6 +336,7 @@ def test_objects_whose_names_are_numbers_are_embedded(server: Server, model: str
         assert likeness() is not None, path
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("path", ["/v1/upsert", "/v1/bulk?upsert=true"])
 def test_a_text_of_a_number_keeps_no_former_vector(tmp_path: Path, model: str, path: str) -> None:
     port = free_port(HOST)
@@ -386,6 +393,7 @@ def made_of(folder: Path, texts: list[str]) -> tuple[list[str | BaseException | 
     return asyncio.run(make()), (folder / "deadly.log").read_text().count("started")
 
 
+@pytest.mark.full
 def test_a_text_that_ends_the_worker_refuses_no_other(tmp_path: Path) -> None:
     found, started = made_of(tmp_path, [f"text {number}" if number != 5 else "die" for number in range(16)])
     assert [number for number, one in enumerate(found) if not isinstance(one, str)] == [5]

@@ -52,6 +52,7 @@ def ping_p99_s(server: Server, peer: Peer, seconds: float) -> float:
     return sorted(took)[len(took) * 99 // 100]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kinds", [["push"], ["push", "query"]], ids=" and ".join)
 def test_ping_beside_a_flood(server: Server, kinds: list[str]) -> None:
     with Peer(server, "search") as peer, ExitStack() as floods:

@@ -43,6 +43,7 @@ def all_are_there(server: Server, oids: list[str]) -> bool:
         ) == f"RESULT {len(oids)}"
 
 
+@pytest.mark.full
 @LINUX
 @pytest.mark.parametrize("durability", ["interval", "commit"])
 def test_a_full_disk_that_gets_room_again(tmp_path: Path, durability: str) -> None:

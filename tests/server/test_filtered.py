@@ -12,6 +12,7 @@ from tests.processes import Server
 TAGS = {"o1": ["red", "size:m"], "o2": ["red", "Ben & Jerry's"], "o3": ["blue"]}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("processes", [0, 1])
 def test_a_client_asks_with_tags_and_values(tmp_path: Path, processes: int) -> None:
     with (

@@ -34,6 +34,7 @@ def rows(hits: Any) -> list[tuple[Any, ...]]:
     return [(hit.object, hit.score and round(hit.score, 6), hit.group) for hit in hits]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("processes", [0, 1])
 def test_every_way_answers_as_the_library(tmp_path: Path, processes: int) -> None:
     with sonicpy.open(":memory:") as index, Server(tmp_path / "s", {"server.search_processes": processes}) as server:

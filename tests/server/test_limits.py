@@ -36,6 +36,7 @@ QUIT
 """.encode().split(b"\n")
 
 
+@pytest.mark.full
 def test_connections_that_come_and_go_leave_nothing_behind(server: Server) -> None:
     def come_and_go() -> None:
         for _ in range(CHURN):

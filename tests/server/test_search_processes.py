@@ -218,6 +218,7 @@ def test_everything_acknowledged_is_seen_for_long(tmp_path: Path, processes: int
         History(running, writers=4, readers=8, floods=2).run(seconds=20.0, answers=2_000)
 
 
+@pytest.mark.full
 def test_one_that_dies_is_replaced(tmp_path: Path) -> None:
     with Server(tmp_path, {"server.search_processes": 1}) as running:
         [first] = wait_for(running)
@@ -265,6 +266,7 @@ def test_one_that_is_not_needed_ends_and_its_idle_connections_go_on(tmp_path: Pa
         assert running.log() == ""
 
 
+@pytest.mark.full
 def test_none_outlives_the_server(tmp_path: Path) -> None:
     running = Server(tmp_path, {"server.search_processes": 2})
     running.start()
@@ -412,6 +414,7 @@ def test_both_ends_of_a_pump_close_together(tmp_path: Path, certificates: Certif
             assert last.rest() == b"PONG\r\n"
 
 
+@pytest.mark.full
 def test_they_cut_chinese_as_an_older_store(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
         cut_by_letters(monkeypatch)

@@ -304,6 +304,7 @@ def test_http() -> None:
         assert "bucket" not in alone.json()["hits"][0]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("processes", ["0", "1"])
 def test_questions_without_an_answer(tmp_path: Path, processes: str) -> None:
     """STATS shows the questions of all processes; the metrics show the commonest ones."""

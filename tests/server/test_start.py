@@ -36,6 +36,7 @@ def is_one_sentence(text: str) -> bool:
     return text.startswith("sonicpy: ") and text.count("\n") == 1 and text.endswith("\n")
 
 
+@pytest.mark.full
 def test_a_second_server_on_the_same_folder_ends(shared_server: Server) -> None:
     server = shared_server
     store = server.folder / "store"
@@ -138,6 +139,7 @@ sys.exit(main(["serve", "--inet", sys.argv[1], "--data", sys.argv[2]]))
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_a_server_that_opens_its_index(tmp_path: Path, number: signal.Signals) -> None:
     command = [sys.executable, "-c", SLOW, f"{HOST}:{free_port()}", str(tmp_path / "store")]
@@ -149,6 +151,7 @@ def test_a_signal_ends_a_server_that_opens_its_index(tmp_path: Path, number: sig
     assert (opening.returncode, said, errors) == (0, "", "")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("is_ignored", [False, True])
 def test_a_closed_terminal_stops_it_in_order_unless_it_was_started_by_nohup(tmp_path: Path, is_ignored: bool) -> None:
     server = Server(tmp_path, is_fresh=True)

@@ -81,6 +81,7 @@ def test_the_library_tells_the_same(server: Server, tmp_path: Path) -> None:
         assert mine | {"open_graphs": 0} == whole
 
 
+@pytest.mark.full
 def test_verify_finds_nothing_wrong_while_the_server_is_written(shared_server: Server) -> None:
     server = shared_server
     with Peer(server, "ingest") as ingest, Peer(server, "control") as control, Peer(server, "control") as other:

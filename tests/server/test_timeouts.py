@@ -75,6 +75,7 @@ def ask_byte_by_byte(server: Server) -> tuple[str, float]:
     return answer, max(silences)
 
 
+@pytest.mark.full
 def test_a_connection_that_has_not_started_has_ten_seconds(hasty_server: Server) -> None:
     with Peer(hasty_server) as peer:
         time.sleep(1.5)
@@ -135,6 +136,7 @@ def read_slowly(peer: Peer) -> None:
     assert time.monotonic() - began > 1.5, "otherwise it was not slow"
 
 
+@pytest.mark.full
 def test_a_slow_reader_gets_everything(hasty_server: Server) -> None:
     with Peer(hasty_server, "search", receive_bytes=65_536) as peer:
         read_slowly(peer)

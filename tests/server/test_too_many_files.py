@@ -41,6 +41,7 @@ def is_ready(port: int) -> bool:
         return False
 
 
+@pytest.mark.full
 def test_promises_hold_at_the_limit(tmp_path: Path) -> None:
     http, metrics = free_port(HOST), free_port(HOST)
     settings = {"http.inet": f"{HOST}:{http}", "metrics.inet": f"{HOST}:{metrics}", "store.kv.durability": "commit"}

@@ -151,6 +151,7 @@ def test_a_job_whose_worker_dies_is_done_again(tmp_path: Path, caplog: pytest.Lo
     with_workers(test)
 
 
+@pytest.mark.full
 def test_all_jobs_of_a_worker_that_dies_are_done_again(tmp_path: Path) -> None:
     async def test(workers: Workers) -> None:
         tries = str(tmp_path / "tries")
@@ -164,6 +165,7 @@ def test_all_jobs_of_a_worker_that_dies_are_done_again(tmp_path: Path) -> None:
     with_workers(test)
 
 
+@pytest.mark.full
 def test_a_job_that_kills_every_worker_is_given_up(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     tries = tmp_path / "tries"
 
@@ -245,6 +247,7 @@ def descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
+@pytest.mark.full
 def test_stop_gives_up_the_jobs_that_wait_too(tmp_path: Path) -> None:
     begun = tmp_path / "begun"
 
@@ -274,6 +277,7 @@ def test_a_worker_leaves_when_there_is_no_work(monkeypatch: pytest.MonkeyPatch) 
     with_workers(test)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("spare", [0, 3])
 def test_a_worker_that_cannot_be_started_is_an_error_of_ours(spare: int) -> None:
     """With hardly any descriptor left, the server has to continue and report the error."""

@@ -56,6 +56,7 @@ def interrupt_all(server: Server, workers: set[int]) -> None:
 ENDS = [(stop, "busy"), (kill, "busy"), (kill, "idle"), (interrupt_all, "idle")]
 
 
+@pytest.mark.full
 def test_no_worker_is_left_behind(server: Server) -> None:
     for end, worker in ENDS:
         bucket = f"{end.__name__}-{worker}"

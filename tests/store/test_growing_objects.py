@@ -131,6 +131,7 @@ def test_a_text_changes_no_bytes_of_the_others(tmp_path: Path, order: str, oid: 
     store.close()
 
 
+@pytest.mark.full
 def test_rows_of_large_objects_do_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(write_cache, "RECENT_BYTES_MAX", 5_000)
     random_ = random.Random(4)
