@@ -3,7 +3,7 @@
 The lists and switches below are the only place that names an extension or a compiler directive. The environment
 chooses the kind of build: SONICPY_DEBUG=1 (no optimisation, debug information, bounds checks of Cython),
 SONICPY_SANITIZE=1 (AddressSanitizer), SONICPY_PROFILE=1 (as released, with debug information for profilers) or
-SONICPY_QUICK=1 (less optimisation than released, in two thirds of the time).
+SONICPY_QUICK=1 (hardly any optimisation, in half of the time).
 """
 
 import multiprocessing
@@ -151,7 +151,7 @@ def flags(source: str) -> list[str]:
     """Return the arguments of the C compiler for a source."""
     module = Path(source).stem
     if KIND == "quick":
-        return [*COMPILE[KIND], "-O0" if module in RARE else "-O1"]
+        return [*COMPILE[KIND], "-Og" if module in HOT else "-O0"]
     if KIND not in ("release", "profile"):
         return COMPILE[KIND]
     return [*COMPILE[KIND], "-O3" if module in HOT else "-O1" if module in RARE else "-O2"]

@@ -266,7 +266,7 @@ cdef class BucketCache:
         return older + bytes_of_all(self._postings) + bytes_of_all(self._united), older
 
     def age_postings(self) -> None:
-        """Let all cached postings be of the older generation, behind those that already are."""
+        """Move all cached postings into the older generation, behind those that are in it."""
         cdef dict newer = {}
         newer, self._postings = self._postings, newer
         self._older_postings.update(newer)
