@@ -144,6 +144,7 @@ ELEMENTS = {"a": True, "ab": True, '"ab"': True, "a*": True, "ab*": True, "b": F
 """Element of BUCKETS -> whether the scope mine/a* covers everything that it names."""
 
 
+@pytest.mark.full
 def test_several_buckets_have_to_be_allowed_all(server: Server) -> None:
     numbers, secret = random.Random(5), new_secret("several")
     rights = {"verbs": ["all"], "scopes": ["mine/a*"]}

@@ -164,6 +164,7 @@ def interrupt_batches(url: str, count: int, seed: int) -> int:
     return given
 
 
+@pytest.mark.full
 def test_interrupts_leave_the_client_whole(shared_server: Server, folder: Path) -> None:
     assert interrupt_all(url_of(shared_server), folder, 2, 1) > 60
 

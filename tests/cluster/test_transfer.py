@@ -81,6 +81,7 @@ def test_an_object_of_many_words_arrives_as_it_was(tmp_path: Path, config: Confi
     assert len(made) == 1
 
 
+@pytest.mark.full
 def test_an_object_beyond_a_record_keeps_the_order_of_its_texts(tmp_path: Path) -> None:
     texts = [words(first, 8_000, 44) for first in (0, 8_000, 12_000)]
     recorder = recorder_of(ORDERED)

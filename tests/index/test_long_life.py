@@ -136,20 +136,16 @@ def answer(index: Index, buckets: Any, text: str, options: dict[str, Any]) -> li
     return [[(str(hit), hit.score) for hit in hits], hits.total, index.suggest("c", buckets, text[:4]), repr(facets)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("seed", "objects", "words"),
     [
         (1, 300, 5),
-        *(
-            pytest.param(seed, objects, words, marks=pytest.mark.full)
-            for seed, objects, words in (
-                (2, 40, 3),
-                (3, 3_000, 300),
-                (4, 9_000, 30),
-                (5, 9_000, 3_000),
-                (6, 300, 2_000),
-            )
-        ),
+        (2, 40, 3),
+        (3, 3_000, 300),
+        (4, 9_000, 30),
+        (5, 9_000, 3_000),
+        (6, 300, 2_000),
     ],
 )
 def test_answers_are_those_of_a_copy_just_opened(tmp_path: Path, seed: int, objects: int, words: int) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import environment
+from tests.support.examples import some
 from tests.support.patience import WAIT_S
 
 PROGRAM = """
@@ -59,7 +60,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="this system starts every process afresh")
-@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+@pytest.mark.parametrize("method", some(["fork", "forkserver", "spawn"], 3))
 def test_workers_that_open_the_index_themselves_see_every_commit(tmp_path: Path, method: str) -> None:
     if method not in multiprocessing.get_all_start_methods():
         pytest.skip(f"this system has no {method}")

@@ -20,6 +20,7 @@ from sonicpy.text_names import TEXTS_MAX
 from sonicpy.values import VALUES_MAX
 from sonicpy.vectors import bits_of
 from tests.index.shorthand import B, C, contents, open_index
+from tests.support.examples import some
 
 WORDS = [f"word{n}" for n in range(60)] + ["the", "and", "東京大学", "café", "a@b.com"]
 
@@ -71,7 +72,7 @@ def test_rows_of_several_buckets(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("new", [False, True])
-@pytest.mark.parametrize("compat", ["none", "sonic"])
+@pytest.mark.parametrize("compat", some(["none", "sonic"], 2))
 def test_rows_of_buckets_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compat: str, new: bool) -> None:
     monkeypatch.setattr(push_many, "CHUNK_ROWS", 150)
     chance = random.Random(f"{compat}{new}")

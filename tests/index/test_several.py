@@ -55,6 +55,7 @@ def compare(index: sonicpy.Index, text: str, limit: int, offset: int, lang: str 
         assert index.exists(C, hit.bucket or "", hit.object)
 
 
+@pytest.mark.full
 def test_queries(index: sonicpy.Index) -> None:
     chance = random.Random(7)
     for text in (*queries(9, 250), "", "!", "a", "the of", "runing engin", "zzzzz", "user@example.org", "indexing q"):

@@ -136,9 +136,8 @@ FIXED = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("seed", "count"), [(1, 60), *(pytest.param(seed, 300, marks=pytest.mark.full) for seed in range(2, 6))]
-)
+@pytest.mark.full
+@pytest.mark.parametrize(("seed", "count"), [(1, 60), *((seed, 300) for seed in range(2, 6))])
 def test_parts_find_what_one_store_finds(seed: int, count: int, one_and_parts: tuple[Index, list[Part]]) -> None:
     one, parts = one_and_parts
     differs = 0

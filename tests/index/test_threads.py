@@ -87,8 +87,9 @@ class Worker:
         self.index.count_objects(C, B)
 
 
-@pytest.mark.parametrize("late", [pytest.param(False, marks=pytest.mark.full), True])
-@pytest.mark.parametrize("folding", [pytest.param(False, marks=pytest.mark.full), True])
+@pytest.mark.full
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("folding", [False, True])
 def test_eight_threads(tmp_path: Path, folding: bool, late: bool) -> None:
     with open_index(tmp_path, commits_late=late, normalization__diacritic_folding_enabled=folding) as index:
         workers = [Worker(number, index) for number in range(THREADS)]

@@ -101,6 +101,7 @@ def test_an_object_holds_the_last_text(tmp_path: Path, seed: int) -> None:
     twin.close()
 
 
+@pytest.mark.full
 def test_common_words_change_in_their_blocks(tmp_path: Path) -> None:
     """Lists of several blocks lose objects, gain objects in their middle, and get other frequencies and lengths."""
     dice = random.Random(3)

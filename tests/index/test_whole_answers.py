@@ -303,6 +303,7 @@ def test_the_words_of_that_test_have_families(tmp_path: Path) -> None:
             assert index.query(C, B, word, lang="deu", stem=False) == [word]
 
 
+@pytest.mark.full
 def test_every_true_match_among_five_thousand_rows(tmp_path: Path) -> None:
     """In rows of three attributes, a query whose LIMIT is the number of its true matches returns all of them."""
     colours = "red green blue black white yellow purple orange pink brown".split()

@@ -42,6 +42,7 @@ def made_texts(number: int) -> list[str]:
     return [*lines, *("".join(piece() for _ in range(chance.randrange(1, 40))) for _ in range(number))]
 
 
+@pytest.mark.full
 def test_texts_are_cut_as_by_rjieba() -> None:
     rjieba = pytest.importorskip("rjieba", reason="rjieba, the judge, is not installed")
     for text in made_texts(20_000):

@@ -240,6 +240,7 @@ def test_scores_of_any_text_agree_with_the_reference(text: str) -> None:
     check_against_reference(text)
 
 
+@pytest.mark.full
 def test_scores_of_real_sentences_agree_with_the_reference() -> None:
     lines = shared_data("multilingual/sentences.tsv").read_text(encoding="utf-8").splitlines()[::50]
     for line in lines:

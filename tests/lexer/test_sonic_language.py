@@ -9,6 +9,7 @@ from sonicpy.lexer.sonic_language import CANDIDATES, SonicGuesser, has_whatlang
 from sonicpy.lexer.sonic_scripts import main_script
 from sonicpy.lexer.stopwords import StopWords
 from tests.lexer.test_lexer import COMPAT, lexer
+from tests.support.examples import some
 from tests.support.shared_data import shared_data
 
 GUESSES = [
@@ -118,7 +119,9 @@ class TestLateGuesses:
         assert guessing.lex_push(text, None).words == [b"Gman99999", b"zwitschern", b"nachrichten"]
         assert bool(asked) == asks
 
-    @pytest.mark.parametrize("settings", [{}, {"normalization__stemming_enabled": True}, {"stopwords__mode": "weigh"}])
+    @pytest.mark.parametrize(
+        "settings", some([{}, {"normalization__stemming_enabled": True}, {"stopwords__mode": "weigh"}], 2)
+    )
     def test_terms_are_those_of_asking_at_once(self, settings: dict[str, Any]) -> None:
         guessing = lexer(**COMPAT, **settings)
         for text in real_texts():

@@ -204,6 +204,7 @@ def test_damaged_blocks_in_the_order_of_association(block: bytes) -> None:
         StoredPostings.of_blocks(1, 2, 2, [pack_block([(IID_MAX, 1), (2**32, 1)])], LENGTHS)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("bits", some(range(25), 4))
 def test_a_dense_block_ends_before_the_next_one(bits: int) -> None:
     dice = random.Random(bits)

@@ -396,6 +396,7 @@ def has_store_open(worker: int) -> bool:
 class TestFiles:
     WORDS = "anker birne dampf"
 
+    @pytest.mark.full
     def test_what_is_missing_or_damaged_is_built_again(self, in_tables: None, tmp_path: Path) -> None:
         buckets = ["missing", "half", "flipped", "whole"]
         with open_index(tmp_path) as index:

@@ -168,7 +168,8 @@ def test_a_vector_may_be_missing_where_the_settings_allow_it(tmp_path: Path, mod
             assert json.loads(control.ask("STATS").removeprefix("RESULT "))["texts_without_vector"] == 1
 
 
-@pytest.mark.parametrize("way", ["channel", *(pytest.param(way, marks=pytest.mark.full) for way in ("http", "bulk"))])
+@pytest.mark.full
+@pytest.mark.parametrize("way", ["channel", "http", "bulk"])
 def test_an_object_does_not_keep_the_vector_of_another_text(tmp_path: Path, model: str, way: str) -> None:
     port = free_port(HOST)
     settings = {"server.embed": model, "server.embed_required": "false", "http.inet": f"{HOST}:{port}"}

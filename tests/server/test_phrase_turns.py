@@ -20,6 +20,7 @@ from sonicpy.index.search.phrases import CheckedTooMany, PhraseChecks
 from sonicpy.server.connections import phrase_turns
 from sonicpy.server.connections.phrase_turns import PhraseTurns
 from tests.processes import Server, free_port
+from tests.support.examples import some
 
 ORDERED = {"store": {"order": True}}
 OBJECTS = 5_000
@@ -71,7 +72,7 @@ def asked(buckets: Any, phrase: str, options: dict[str, Any], answers: Any) -> A
     return answers.query("c", buckets, "", phrase=phrase, **options)
 
 
-@pytest.mark.parametrize("options", QUESTIONS, ids=str)
+@pytest.mark.parametrize("options", some(QUESTIONS, 2), ids=map(str, QUESTIONS))
 def test_answers_in_steps_are_those_in_one(
     index: Index, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,7 +154,8 @@ def test_many_objects_of_a_window_are_read_together(index: Index) -> None:
         assert 4_096 <= phrase.checked < 4_110, "a few alone, then the window"
 
 
-@pytest.mark.parametrize("processes", [0, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("processes", [0, 1])
 def test_the_server_answers_in_steps(folder: Path, index: Index, processes: int) -> None:
     expected = index.query("c", "b", "", phrase="beta alpha", total=True)
     facets = index.facets("c", "b", "", phrase="beta alpha", of="*")

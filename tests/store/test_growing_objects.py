@@ -15,6 +15,7 @@ from sonicpy.store.views.write_view import WriteView
 from tests.reference.store import Model
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import ORDERS, open_store, picture, push, terms
+from tests.support.examples import some
 
 OBJECTS = 40
 GROWING = ("o3", "o4", "o17", "o39")
@@ -46,7 +47,7 @@ def some_change(random_: random.Random, round_: int) -> Mutation:
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.full) for seed in (2, 3))])
+@pytest.mark.parametrize("seed", some(range(4), 4))
 def test_they_change_as_small_ones_do(tmp_path: Path, order: str, seed: int) -> None:
     random_ = random.Random(seed)
     store, model = open_store(tmp_path, order=order), Model(order == ORDERS[1])

@@ -61,7 +61,7 @@ def orders_after(folder: Path, seed: int) -> list[object]:
         (0, {}),
         pytest.param(1, {"GROWING_WORDS_MAX": 500}, marks=pytest.mark.full),
         pytest.param(2, {"KEPT_WORDS_MAX": 0}, marks=pytest.mark.full),
-        (3, {"WORDS_MAX": 300}),
+        pytest.param(3, {"WORDS_MAX": 300}, marks=pytest.mark.full),
     ],
 )
 def test_it_equals_the_order_that_is_written_anew(

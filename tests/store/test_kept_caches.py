@@ -25,6 +25,7 @@ from sonicpy.store.views.read_cache import SnapshotCache
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_view import WriteView
 from tests.store.shorthand import push, terms
+from tests.support.examples import some
 
 OBJECTS = 9_000
 """The number of objects, which fill three windows."""
@@ -143,7 +144,7 @@ def test_cached_answers_are_those_of_the_tables(filled: Store, rewrites: bool) -
             check(held.view)
 
 
-@pytest.mark.parametrize("rewrites", [False, True])
+@pytest.mark.parametrize("rewrites", some([True, False], 2))
 def test_cached_answers_inside_a_transaction_are_those_of_its_tables(filled: Store, rewrites: bool) -> None:
     chance = random.Random(4 + rewrites)
     with filled.reading() as view:

@@ -158,6 +158,7 @@ def push_query_restart(folder: Path, count: int) -> None:
         assert asyncio.run(query_all(server, sentences)) == by_sentence
 
 
+@pytest.mark.full
 def test_some_messages(tmp_path: Path) -> None:
     push_query_restart(tmp_path, 800)
 
