@@ -451,10 +451,7 @@ class SnapshotSource(BucketReader):
 
     def note_read(self, size_bytes: int) -> None:
         """Note that the cached postings grew by `size_bytes`; see `SnapshotCache`."""
-        cache = self._snapshot_cache
-        cache.read_bytes += size_bytes
-        if PARTS * cache.read_bytes > cache.postings_max_bytes:
-            cache.note_read(0, self._bucket_cache)
+        self._snapshot_cache.note_read(size_bytes, self._bucket_cache)
 
 
 def read_pending(
