@@ -96,7 +96,7 @@ ROOMS = {
     "server": {
         "process": set(),
         "watching": set(),
-        "jobs": {"watching"},
+        "jobs": {"process", "watching"},
         "connections": {"jobs", "watching"},
         "searching": {"connections", "jobs", "process", "watching"},
         "web": {"connections", "service", "watching"},

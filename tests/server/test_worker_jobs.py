@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import sonicpy
 from sonicpy.errors import (
     CommandError,
     ConfigError,
@@ -27,6 +28,7 @@ from sonicpy.errors import (
     StoreFull,
     WorkerError,
 )
+from sonicpy.index.maintenance.consolidate import GraphLimits, build_in_worker
 from sonicpy.server.jobs.workers import TRIES, Workers
 from tests.support.patience import WAIT_S, until_in_loop
 from tests.support.proc import is_running
@@ -95,6 +97,17 @@ def with_workers(test: Callable[[Workers], Awaitable[None]]) -> None:
 
 def worker_numbers() -> list[int]:
     return [process.pid for process in multiprocessing.active_children() if process.pid is not None]
+
+
+def test_a_worker_that_builds_graphs_is_small(tmp_path: Path) -> None:
+    sonicpy.open(tmp_path).close()
+
+    async def test(workers: Workers) -> None:
+        assert await workers.run(build_in_worker, tmp_path, 1 << 20, [], GraphLimits()) == ([], [])
+        imported = await workers.run(eval, "[*__import__('sys').modules]")
+        assert {"asyncio", "logging", "pydantic", "sonicpy.store"} & set(imported) == {"sonicpy.store"}
+
+    with_workers(test)
 
 
 def test_one_process_does_one_job_after_the_other() -> None:

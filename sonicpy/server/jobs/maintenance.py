@@ -17,6 +17,7 @@ from sonicpy.index.maintenance.consolidate import FAILURES, Built, Failure, buil
 from sonicpy.index.maintenance.verify import check_backup, verify_store_in_child
 from sonicpy.server.jobs.threads import in_thread
 from sonicpy.server.jobs.workers import Workers
+from sonicpy.server.process.heap import bound_heap
 from sonicpy.server.watching.server_statistics import ServerStatistics
 
 if TYPE_CHECKING:
@@ -80,8 +81,8 @@ class Maintenance:
         self._verifying = asyncio.Lock()
         self._stopping = False
         self._warned_of_size = False
-        self._workers = Workers(config.server.worker_time_limit)
-        self._verifiers = Workers(config.server.worker_time_limit)
+        self._workers = Workers(config.server.worker_time_limit, first=bound_heap)
+        self._verifiers = Workers(config.server.worker_time_limit, first=bound_heap)
         """The worker for checks: a consolidation must not wait until a check has ended."""
         self._thread: asyncio.Future[Built | None] | None = None
         """The thread that builds a graph, or built the last one."""

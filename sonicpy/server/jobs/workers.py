@@ -8,33 +8,27 @@ start, or whose job takes longer than the time limit, is killed, which counts as
 import asyncio
 import logging
 import multiprocessing
-import os
-import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from multiprocessing.util import is_exiting
 from types import ModuleType
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
-from sonicpy.children import die_with_parent, held_back, ignore
-from sonicpy.errors import SonicError, WorkerError
+from sonicpy.children import held_back
+from sonicpy.errors import WorkerError
 from sonicpy.interpreter import safe_path
+from sonicpy.server.jobs.worker_process import BEAT_S, IGNORED, Job, Outcome, serve_jobs
 
 logger = logging.getLogger(__name__)
 
-IGNORED = (signal.SIGINT, signal.SIGHUP)
 IDLE_S = 30.0
-"""The time in seconds without a job after which a worker ends, because it takes about 30 MB."""
+"""The time in seconds without a job after which a worker ends, because it takes about 20 MB."""
 TRIES = 3
-NICENESS = 5
-"""The niceness of a worker: on a busy machine the server runs first, because clients wait for its answers."""
-BEAT_S = 1.0
-"""The interval in seconds of the messages by which a worker reports that it runs."""
 SILENCE_S = 12.0
 """The time in seconds without a message after which a worker counts as stopped or hanging; even a busy machine is far
 faster.
@@ -50,14 +44,6 @@ GIVEN_UP = "the job was given up because the workers were stopped"
 
 Arguments = ParamSpec("Arguments")
 Value = TypeVar("Value")
-Job = Callable[[], Any]
-
-
-class Outcome(NamedTuple):
-    """The last message of a worker about a job: the error that the job raised, or else its result."""
-
-    error: Exception | None
-    result: Any
 
 
 class WorkerDied(Exception):
@@ -428,68 +414,3 @@ def nothing_to_import() -> Iterator[None]:
 
 
 # -- in the worker process -------------------------------------------------------------------------------------------
-
-
-def serve_jobs(parent: Connection) -> None:
-    """Carry out one job after the other until the parent ends or closes the pipe.
-
-    The parent handles Control-C and the end of its terminal. An error that is not a SonicError ends the process, and
-    another process repeats the job.
-    """
-    ignore(IGNORED)
-    die_with_parent()
-    os.nice(NICENESS)
-    teller = Teller(parent)
-    error = teller.start()
-    while True:
-        try:
-            job = parent.recv()
-        except EOFError:
-            return
-        teller.is_busy = True
-        teller.tell(None)
-        outcome = do(job) if error is None else Outcome(error, None)
-        teller.is_busy = False
-        teller.tell(outcome)
-
-
-def do(job: Job) -> Outcome:
-    """Run a job; return its result or its SonicError."""
-    try:
-        return Outcome(None, job())
-    except SonicError as error:
-        return Outcome(error, None)
-
-
-class Teller:
-    """Sends messages to the parent: signs of life of this process, and the outcome of its job."""
-
-    def __init__(self, parent: Connection) -> None:
-        self.is_busy = False
-        self._parent = parent
-        self._lock = threading.Lock()
-
-    def start(self) -> WorkerError | None:
-        """Begin to send regular messages; return an error if no thread can be started for them."""
-        try:
-            threading.Thread(target=self._beat, daemon=True).start()
-        except RuntimeError as error:
-            return WorkerError(f"a worker process cannot start a thread: {error}")
-        return None
-
-    def tell(self, told: Outcome | None) -> None:
-        """Send an outcome, or None as a sign of life; end the process if the parent is gone."""
-        try:
-            with self._lock:
-                self._parent.send(told)
-        except OSError:
-            os._exit(1)
-
-    def _beat(self) -> None:
-        """Send a sign of life every BEAT_S; end with the parent."""
-        parent = multiprocessing.parent_process()
-        assert parent is not None
-        while not wait([parent.sentinel], BEAT_S):
-            if self.is_busy:
-                self.tell(None)
-        os._exit(1)

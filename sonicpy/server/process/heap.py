@@ -1,4 +1,4 @@
-"""The heap of a server: freed memory goes back to the system.
+"""The heap of a server and of its workers: freed memory goes back to the system.
 
 By default glibc keeps the more of it, the larger the blocks were that the process has freed.
 """
