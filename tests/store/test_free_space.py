@@ -166,7 +166,8 @@ def test_holes_are_made_in_parts(environment: Environment) -> None:
 
 
 @pytest.mark.usefixtures("environment")
-def test_a_little_stays_for_the_next_commits(tmp_path: Path) -> None:
+def test_a_little_stays_for_the_next_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(free_space, "WORTH_BYTES", 1 << 18)
     environment = Environment(tmp_path / "small", 1 << 26)
     fill(environment)
     delete(environment, list(ROWS)[:40])  # of about a page each

@@ -21,7 +21,7 @@ from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.page_tree import PageTrees
 from sonicpy.store.disk.platform import has_data, punch_hole
 
-WORTH_BYTES: Final = 1 << 18
+WORTH_BYTES: Final = 1 << 16
 """Free pages that take fewer bytes than this are kept for the next commits."""
 MUCH_BYTES: Final = 1 << 23
 MUCH_SHARE: Final = 0.25
