@@ -1,6 +1,6 @@
 """The words that neighbours in a query make together, compared with a reference implementation."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sonicpy._native.neighbours import words_together
@@ -37,6 +37,7 @@ WORDS = st.one_of(
 FLAGS = st.sampled_from([0, 0, 0, STOP, PART, PART | STOP])
 
 
+@example([(b"v14", 0), (b"15", 0), (b"7", 0)])
 @given(st.lists(st.tuples(WORDS, FLAGS), max_size=11, unique_by=lambda each: each[0]))
 def test_the_words_are_those_of_the_twin(asked: list[tuple[bytes, int]]) -> None:
     words, flags = [word for word, _ in asked], bytes(each for _, each in asked)

@@ -32,7 +32,7 @@ def mark(name):
 
 
 class Call(NamedTuple):
-    """One call: create, write, sync, rename, unlink; or a mark of a test, whose path is its name."""
+    """One call: create, write, hole, sync, rename, unlink; or a mark of a test, whose path is its name."""
 
     what: str
     path: str
@@ -46,7 +46,9 @@ class Call(NamedTuple):
 
 @dataclass
 class Disk:
-    """The data that the disk may lack after some calls."""
+    """The data that the disk may lack after some calls. Holes do not count: no commit on the disk uses these pages,
+    which the tests of losses of power judge.
+    """
 
     unsynced: set[str] = field(default_factory=set)
     """The paths of files with content that only memory holds, and of folders with such lists of files."""
@@ -105,8 +107,10 @@ def _calls(events: list[Event], names: dict[int, str]) -> Iterator[Call]:
             case "c":
                 names[event.number] = event.path
                 yield Call("create", event.path, "")
-            case "w" | "t" | "h":
+            case "w" | "t":
                 yield Call("write", names[event.number], "")
+            case "h":
+                yield Call("hole", names[event.number], "")
             case "s":
                 synced[event.other] = event.path or names[event.number]
             case "e":

@@ -172,10 +172,10 @@ cdef int add_versions(dict found, list sources, list words, const Shape *shapes,
     cdef uint8_t[VERSION_DIGITS_MAX + 1] text
     cdef Py_ssize_t place
     cdef bytes word
-    text[0] = c"v"
     for place in range(count - 1):
         word = words[shapes[place].number]
         if shapes[place].is_digits and shapes[place + 1].is_digits and len(word) <= VERSION_DIGITS_MAX:
+            text[0] = c"v"
             memcpy(text + 1, <const char *> word, len(word))
             add_word(found, sources, text, len(word) + 1, shapes[place].number)
         elif shapes[place + 1].is_digits and 1 < len(word) <= VERSION_DIGITS_MAX + 1 and word[0] == c"v":
