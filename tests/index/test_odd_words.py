@@ -14,7 +14,6 @@ from sonicpy.store.disk.table_numbers import PENDING, WORDS
 from sonicpy.store.disk.why import Why
 from sonicpy.store.rows.keys import word_key
 from sonicpy.store.views.write_view import WriteView
-from tests.support.examples import some
 
 SIGNS = "\u200d\u200c\u0640\u064b\u0301\u0345\ufe0f\u3099\u0327\u094d\u05c1\u30fc\u02bc\u061c\u20dd\uac00\ufdfa\u00ad"
 odd_words = st.text(st.sampled_from(SIGNS) | st.characters(categories=["Mn", "Lm", "Cf", "Lo", "Sk"]), max_size=3)
@@ -101,7 +100,7 @@ def made_up(chance: random.Random) -> str:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("repeated", some([3, 11, 20, 30, 31, 300], 3))
+@pytest.mark.parametrize("repeated", [3, 11, 20, 30, 31, 300])
 def test_a_long_word_in_camel_case_harms_no_other(tmp_path: Path, repeated: int) -> None:
     """In a small bucket, in one that has just left that form, and in one with a graph."""
     word = "HomeAboutContact" * repeated

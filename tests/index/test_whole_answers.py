@@ -17,7 +17,7 @@ from sonicpy._native.lengths import pack_length
 from sonicpy._native.plan import ADDS, BRINGS
 from tests.index.shorthand import B, C, open_index
 from tests.reference.top_objects import Slot, Term, best_objects
-from tests.support.examples import examples, some
+from tests.support.examples import examples
 
 WORDS = ["anker", "ankerkette", "anke", "banker", "birne", "birnen", "dampf", "dampfer", "eiche", "x1", "der", "die"]
 TYPED = [*WORDS, "ank", "bir", "dampff", "eich", "eicke", "unbekannt", "y2", "das"]
@@ -192,7 +192,7 @@ class Twin:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("seed", some(range(20), 20))
+@pytest.mark.parametrize("seed", range(20))
 def test_long_lists_with_late_words_deletions_and_uncommitted_changes(tmp_path: Path, seed: int) -> None:
     """Long lists, with many blocks, skewed frequencies and equal scores, in every state, compared with a check of every
     posting.

@@ -18,7 +18,7 @@ from sonicpy._native.query_state import QueryState
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.store.rows.keys import block_position
-from tests.support.examples import examples, some
+from tests.support.examples import examples
 
 Postings = list[tuple[int, int]]
 LENGTHS = bytes(range(1, 201)) * 20
@@ -205,7 +205,7 @@ def test_damaged_blocks_in_the_order_of_association(block: bytes) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("bits", some(range(25), 4))
+@pytest.mark.parametrize("bits", range(25))
 def test_a_dense_block_ends_before_the_next_one(bits: int) -> None:
     dice = random.Random(bits)
     for count in (1, 2, 3, 127, POSTINGS_PER_BLOCK):

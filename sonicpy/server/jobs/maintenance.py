@@ -82,7 +82,7 @@ class Maintenance:
         self._stopping = False
         self._warned_of_size = False
         self._workers = Workers(config.server.worker_time_limit, first=bound_heap)
-        self._verifiers = Workers(config.server.worker_time_limit, first=bound_heap)
+        self._verifiers = Workers(config.server.worker_time_limit)
         """The worker for checks: a consolidation must not wait until a check has ended."""
         self._thread: asyncio.Future[Built | None] | None = None
         """The thread that builds a graph, or built the last one."""

@@ -411,6 +411,3 @@ def nothing_to_import() -> Iterator[None]:
                 yield
         finally:
             sys.modules["__main__"] = program
-
-
-# -- in the worker process -------------------------------------------------------------------------------------------
